@@ -95,13 +95,13 @@ class TfidfEmbedding:
         return unit_rows(self._reduced(words))
 
     def _reduced(self, words: Any) -> NDArray[np.float64]:
-        decomposition = require(
-            "sklearn.decomposition", package="scikit-learn", purpose="embedding 'tfidf'"
+        extmath = require(
+            "sklearn.utils.extmath", package="scikit-learn", purpose="embedding 'tfidf'"
         )
         kept = min(self.dimensions, *words.shape)
         # ARPACK is not reproducible where singular values tie; the randomised method is.
-        svd = decomposition.TruncatedSVD(kept, n_iter=20, random_state=self.seed)
-        return np.asarray(svd.fit_transform(words), dtype=np.float64)
+        left, singular, _ = extmath.randomized_svd(words, kept, n_iter=20, random_state=self.seed)
+        return np.asarray(left * singular, dtype=np.float64)
 
 
 @dataclass(frozen=True)

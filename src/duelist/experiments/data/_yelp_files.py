@@ -5,13 +5,13 @@ Format: one JSON object per line, in `yelp_academic_dataset_business.json` and
 """
 
 import json
-import math
 import tarfile
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from io import BufferedReader
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 BUSINESS_FILE = "yelp_academic_dataset_business.json"
 REVIEW_FILE = "yelp_academic_dataset_review.json"
@@ -57,7 +57,7 @@ def read_lines(path: Path, name: str) -> Iterator[bytes]:
 
 
 @contextmanager
-def _opened(path: Path, name: str) -> Generator[IO[bytes]]:
+def _opened(path: Path, name: str) -> Generator[BufferedReader]:
     if path.is_dir():
         file_path = path / name
         if not file_path.is_file():
@@ -81,11 +81,11 @@ def _archive(path: Path) -> Generator[tarfile.TarFile]:
         yield archive
 
 
-def _member(archive: tarfile.TarFile, path: Path, name: str) -> IO[bytes]:
+def _member(archive: tarfile.TarFile, path: Path, name: str) -> BufferedReader:
     for member in archive:
         if member.isfile() and PurePosixPath(member.name).name == name:
             file = archive.extractfile(member)
-            if file is not None:
+            if isinstance(file, BufferedReader):
                 return file
     raise FileNotFoundError(f"{path} has no file {name} in it; is it the Yelp Open Dataset?")
 
@@ -108,12 +108,12 @@ def parse_review(line: bytes) -> Review | None:
     if entry is None:
         return None
     user, business, text = entry.get("user_id"), entry.get("business_id"), entry.get("text")
-    stars, date = entry.get("stars"), _date(entry.get("date"))
+    stars, date = _stars(entry.get("stars")), _date(entry.get("date"))
     if not (isinstance(user, str) and user and isinstance(business, str) and business):
         return None
-    if not (isinstance(text, str) and isinstance(stars, int | float) and _in_scale(stars)):
+    if not isinstance(text, str) or stars is None or date is None:
         return None
-    return None if date is None else Review(user, business, float(stars), date, text)
+    return Review(user, business, stars, date, text)
 
 
 def _object(line: bytes) -> dict[str, Any] | None:
@@ -135,8 +135,11 @@ def _categories(entry: dict[str, Any]) -> frozenset[str]:
     return frozenset(name for part in parts if (name := _text(part)))
 
 
-def _in_scale(stars: float) -> bool:
-    return not isinstance(stars, bool) and math.isfinite(stars) and 1 <= stars <= 5
+def _stars(value: Any) -> float | None:
+    """Return a rating from 1 to 5, or None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 1 <= value <= 5 else None
 
 
 def _date(value: Any) -> datetime | None:

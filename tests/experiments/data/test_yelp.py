@@ -1,0 +1,232 @@
+"""The Yelp pipeline against counts made by hand, on data in Yelp's format."""
+
+import random
+import tarfile
+import tracemalloc
+
+import numpy as np
+import pytest
+from tests.experiments.data.yelp_format import (
+    HAND_MADE_BUSINESSES,
+    HAND_MADE_REVIEWS,
+    REVIEW,
+    business,
+    review,
+    write_directory,
+    write_tar,
+)
+
+from duelist.experiments.data import YELP_PAPER_COUNTS, complete, yelp
+
+THRESHOLDS = {"min_reviews": 3, "min_restaurants": 2}
+
+
+def one_hot(texts):
+    return np.eye(len(texts))
+
+
+@pytest.fixture
+def directory(tmp_path):
+    return write_directory(tmp_path / "yelp", HAND_MADE_BUSINESSES, HAND_MADE_REVIEWS)
+
+
+def test_counts_after_each_filter(directory):
+    assert yelp(directory, **THRESHOLDS, embedding=one_hot).counts == {
+        "businesses read": 17,
+        "malformed businesses": 5,
+        "duplicate businesses": 1,
+        "businesses without a city": 2,
+        "businesses without categories": 1,
+        "restaurants": 8,
+        "restaurants in the city": 5,
+        "candidate restaurants": 4,
+        "reviews read": 22,
+        "malformed reviews": 10,
+        "reviews of candidates": 9,
+        "popular restaurants": 4,
+        "users of popular restaurants": 4,
+        "users with enough reviews": 3,
+        "reviews by active users": 6,
+        "duplicate reviews": 1,
+        "reviews kept": 5,
+        "items": 3,
+        "users": 2,
+        "ratings": 5,
+        "ratings filled": 1,
+        "dimensions": 3,
+    }
+
+
+def test_paper_counts_are_compared_under_names_that_exist(directory):
+    assert yelp(directory, **THRESHOLDS, embedding=one_hot).counts.keys() >= set(YELP_PAPER_COUNTS)
+
+
+def test_names_ratings_and_texts(directory):
+    seen = []
+
+    def recording(texts):
+        seen.extend(texts)
+        return one_hot(texts)
+
+    result = yelp(directory, **THRESHOLDS, embedding=recording)
+    assert result.items == ("Pho [B1]", "Pho [B2]", "Thai")
+    assert result.users == ("u1", "u2")
+    assert seen == ["first pho\nnew pho", "thin soup\ngood soup", "thai curry"]
+    given = np.array([[4.0, 5.0, 1.0], [3.0, 2.0, np.nan]])
+    np.testing.assert_array_equal(result.utilities, complete(given, scale=(1.0, 5.0), seed=0))
+    assert 1.0 <= result.utilities[1, 2] <= 5.0
+    assert "Yelp" in result.source
+    assert "may not be redistributed" in result.citation
+
+
+def test_popularity_counted_in_the_review_file(directory):
+    thresholds = {"min_reviews": 2, "min_restaurants": 2, "popularity": "counted"}
+    result = yelp(directory, **thresholds, embedding=one_hot)
+    # B3 has one reviewer and so have B8 and B9; B1 has three, B2 two.
+    assert result.counts["candidate restaurants"] == 5
+    assert result.counts["popular restaurants"] == 2
+    assert result.items == ("Pho [B1]", "Pho [B2]")
+    assert result.counts["reviews kept"] == 4
+
+
+def test_repeated_reviews_do_not_make_a_restaurant_popular(tmp_path):
+    businesses = [business("A"), business("B")]
+    reviews = [review("u", "A"), review("v", "A"), review("u", "B"), review("u", "B")]
+    path = write_directory(tmp_path, businesses, reviews)
+    kept = yelp(path, min_reviews=2, min_restaurants=1, popularity="counted", embedding=one_hot)
+    assert kept.items == ("Name of A",)
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz"])
+def test_tar_gives_what_the_directory_gives(directory, tmp_path, mode):
+    archive = write_tar(directory, tmp_path / "yelp_dataset.tar", mode)
+    expected = yelp(directory, **THRESHOLDS)
+    result = yelp(archive, **THRESHOLDS)
+    assert (result.counts, result.items, result.users) == (
+        expected.counts,
+        expected.items,
+        expected.users,
+    )
+    np.testing.assert_array_equal(result.features, expected.features)
+    np.testing.assert_array_equal(result.utilities, expected.utilities)
+
+
+def test_order_of_the_lines_does_not_matter(directory, tmp_path):
+    reviews = list(HAND_MADE_REVIEWS)
+    random.Random(3).shuffle(reviews)
+    shuffled = write_directory(tmp_path / "shuffled", HAND_MADE_BUSINESSES, reviews)
+    expected, result = yelp(directory, **THRESHOLDS), yelp(shuffled, **THRESHOLDS)
+    assert result.counts == expected.counts
+    np.testing.assert_array_equal(result.features, expected.features)
+    np.testing.assert_array_equal(result.utilities, expected.utilities)
+
+
+def test_of_equally_old_reviews_the_last_counts(tmp_path):
+    reviews = [review("u", "A", 1.0), review("u", "A", 5.0)]
+    path = write_directory(tmp_path, [business("A")], reviews)
+    result = yelp(path, min_reviews=1, min_restaurants=1, embedding=one_hot)
+    np.testing.assert_array_equal(result.utilities, [[5.0]])
+
+
+def test_business_without_a_name_goes_by_its_id(tmp_path):
+    path = write_directory(tmp_path, [business("A", name="")], [review("u", "A")])
+    result = yelp(path, min_reviews=1, min_restaurants=1, embedding=one_hot)
+    assert result.items == ("[A]",)
+
+
+def test_another_city(directory):
+    result = yelp(directory, city="tampa", min_reviews=1, min_restaurants=1, embedding=one_hot)
+    assert (result.items, result.users) == (("Name of B4",), ("u5",))
+
+
+def test_the_papers_shape(tmp_path):
+    """275 restaurants, 20 users and 2563 reviews survive; what surrounds them does not."""
+    generator = np.random.default_rng(0)
+    keys = [f"r{number:03d}" for number in range(275)]
+    businesses = [business(key, count=500) for key in keys]
+    businesses += [business(f"small{number}", count=499) for number in range(30)]
+    reviews = []
+    for user in range(20):
+        # 2563 = 17 * 128 + 3 * 129; each user goes on where the one before stopped.
+        number = 129 if user < 3 else 128
+        chosen = [(user * 128 + step) % 275 for step in range(number)]
+        reviews += [
+            review(f"u{user:02d}", keys[r], float(generator.integers(1, 6))) for r in chosen
+        ]
+        reviews += [review(f"u{user:02d}", f"small{r}") for r in range(30)]
+    for user in range(40):  # 89 restaurants that count and 30 that do not
+        reviews += [review(f"x{user:02d}", keys[(user + r) % 275]) for r in range(89)]
+        reviews += [review(f"x{user:02d}", f"small{r}") for r in range(30)]
+    result = yelp(write_directory(tmp_path, businesses, reviews), embedding=one_hot)
+    assert {label: result.counts[label] for label in YELP_PAPER_COUNTS} == YELP_PAPER_COUNTS
+    assert result.utilities.shape == (20, 275)
+
+
+@pytest.mark.parametrize("archived", [False, True])
+def test_memory_does_not_grow_with_the_review_file(tmp_path, archived):
+    long_text = "a long story about dinner " * 400
+    kept = [review(f"u{user}", key) for user in range(5) for key in ("A", "B")]
+    other = [review(f"v{n}", f"elsewhere{n % 50}", text=long_text) for n in range(1500)]
+    other += [review(f"w{n}", "A", text=long_text) for n in range(500)]  # popular, user not active
+    path = write_directory(tmp_path / "d", [business("A"), business("B")], kept + other)
+    size = (path / REVIEW).stat().st_size
+    if archived:
+        path = write_tar(path, tmp_path / "yelp.tar")
+    tracemalloc.start()
+    try:
+        result = yelp(path, min_reviews=1, min_restaurants=2, embedding=one_hot)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert result.counts["reviews read"] == 2010
+    assert size > 20_000_000
+    assert peak < size / 20
+
+
+def test_file_without_line_ends_is_refused(tmp_path):
+    path = write_directory(tmp_path, [business("A")], [b"x" * (17 << 20)])
+    with pytest.raises(ValueError, match=rf"{REVIEW} .* is not JSON lines"):
+        yelp(path, min_reviews=1)
+
+
+@pytest.mark.parametrize("label", ["min_reviews", "min_restaurants"])
+def test_thresholds_must_be_positive(directory, label):
+    with pytest.raises(ValueError, match=f"{label} must be at least 1, got 0"):
+        yelp(directory, **{**THRESHOLDS, label: 0})
+
+
+def test_nothing_left_says_which_filter_and_the_counts(directory):
+    with pytest.raises(ValueError, match=r"no restaurant .*restaurants in the city: 0"):
+        yelp(directory, city="Nowhere")
+    with pytest.raises(ValueError, match=r"no user .*popular restaurants: 4"):
+        yelp(directory, min_reviews=3, min_restaurants=90)
+    (directory / REVIEW).write_bytes(b"")
+    with pytest.raises(ValueError, match=r"no review .*reviews of candidates: 0"):
+        yelp(directory, **THRESHOLDS)
+
+
+def test_missing_files_are_named(tmp_path, directory):
+    with pytest.raises(FileNotFoundError, match="absent does not exist"):
+        yelp(tmp_path / "absent")
+    (directory / REVIEW).unlink()
+    with pytest.raises(FileNotFoundError, match=f"has no file {REVIEW}"):
+        yelp(directory, **THRESHOLDS)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match="has no file yelp_academic_dataset_business"):
+        yelp(tmp_path / "empty")
+
+
+def test_file_that_is_no_archive_is_refused(tmp_path):
+    path = tmp_path / "yelp.zip"
+    path.write_bytes(b"PK\x03\x04 not a tar")
+    with pytest.raises(ValueError, match="neither a directory nor a tar archive"):
+        yelp(path)
+
+
+def test_archive_without_the_files_is_refused(tmp_path):
+    path = tmp_path / "yelp.tar"
+    (tmp_path / "other.json").write_bytes(b"{}")
+    with tarfile.open(path, "w") as archive:
+        archive.add(tmp_path / "other.json", "other.json")
+    with pytest.raises(FileNotFoundError, match="has no file yelp_academic_dataset_business"):
+        yelp(path)
