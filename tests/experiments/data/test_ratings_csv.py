@@ -144,6 +144,14 @@ def test_bad_input_is_named(write, ratings, items, arguments, message):
         ratings_csv(*write(ratings, items), **arguments)
 
 
+def test_arguments_are_checked_before_any_file_is_read(tmp_path):
+    with pytest.raises(ValueError, match=r"name must be 'tfidf', .* got 'word2vec'"):
+        ratings_csv(tmp_path / "absent", tmp_path / "absent", embedding="word2vec")
+    # A type checker that watches at run time is faster than the check of the value.
+    with pytest.raises((ValueError, TypeError), match="layout"):
+        ratings_csv(tmp_path / "absent", tmp_path / "absent", layout="tall")
+
+
 def test_missing_files(write, tmp_path):
     ratings, items = write(WIDE)
     for paths in ((tmp_path / "absent", items), (ratings, tmp_path / "absent")):

@@ -195,6 +195,16 @@ def test_thresholds_must_be_positive(directory, label):
         yelp(directory, **{**THRESHOLDS, label: 0})
 
 
+def test_arguments_are_checked_before_any_file_is_read(tmp_path):
+    with pytest.raises(ValueError, match=r"name must be 'tfidf', .* got 'word2vec'"):
+        yelp(tmp_path / "absent", embedding="word2vec")
+    with pytest.raises(ValueError, match="min_reviews must be at least 1"):
+        yelp(tmp_path / "absent", min_reviews=0)
+    # A type checker that watches at run time is faster than the check of the value.
+    with pytest.raises((ValueError, TypeError), match="popularity"):
+        yelp(tmp_path / "absent", popularity="guessed")
+
+
 def test_nothing_left_says_which_filter_and_the_counts(directory):
     with pytest.raises(ValueError, match=r"no restaurant .*restaurants in the city: 0"):
         yelp(directory, city="Nowhere")

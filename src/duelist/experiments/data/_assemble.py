@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from duelist.experiments.data._completion import complete
-from duelist.experiments.data._embeddings import Embedding, embed
+from duelist.experiments.data._embeddings import Embedding
 from duelist.experiments.data._rated_items import RatedItems, distinct_names
 
 
@@ -38,15 +37,14 @@ class Selection:
 def assemble(
     selection: Selection,
     *,
-    embedding: str | Embedding,
-    cache: Path | None,
+    embed: Embedding,
     seed: int,
     source: str,
     citation: str,
 ) -> RatedItems:
-    """Embed, complete and validate a selection; `embedding` and `complete` say what can fail."""
+    """Embed, complete and validate a selection; `embed` and `complete` say what can fail."""
     utilities = complete(selection.ratings, scale=selection.scale, seed=seed)
-    features = embed(embedding, selection.texts, cache=cache)
+    features = embed(selection.texts)
     missing = int(np.isnan(selection.ratings).sum())
     counts = {
         **selection.counts,

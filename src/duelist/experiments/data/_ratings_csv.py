@@ -1,12 +1,12 @@
 """Any table of ratings with any table of texts, from two CSV files."""
 
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import polars as pl
 
 from duelist.experiments.data._assemble import Selection, assemble
-from duelist.experiments.data._embeddings import Embedding
+from duelist.experiments.data._embeddings import Embedding, resolved
 from duelist.experiments.data._rated_items import RatedItems, first_repeated
 from duelist.experiments.data._select import select
 
@@ -59,6 +59,9 @@ def ratings_csv(
         ValueError: if a file is no CSV, a column is missing, an id repeats, a rating is no number,
             an item is unknown or without text, or a filter leaves nothing.
     """
+    embed = resolved(embedding, cache)
+    if layout not in (None, *get_args(Layout)):
+        raise ValueError(f"layout must be 'long', 'wide' or None, got {layout!r}")
     texts = _item_texts(items, text_column)
     table = _long_table(ratings, layout)
     counts = {"items read": len(texts), "users read": table["user"].n_unique()}
@@ -83,9 +86,7 @@ def ratings_csv(
         counts=counts,
     )
     source = f"{ratings.name} and {items.name}" if source is None else source
-    return assemble(
-        selection, embedding=embedding, cache=cache, seed=seed, source=source, citation=citation
-    )
+    return assemble(selection, embed=embed, seed=seed, source=source, citation=citation)
 
 
 def _read(path: Path) -> pl.DataFrame:

@@ -25,14 +25,14 @@ from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from duelist.experiments.data._assemble import Selection, assemble
 from duelist.experiments.data._checks import check_positive
-from duelist.experiments.data._embeddings import Embedding
+from duelist.experiments.data._embeddings import Embedding, resolved
 from duelist.experiments.data._rated_items import RatedItems
 from duelist.experiments.data._yelp_files import (
     BUSINESS_FILE,
@@ -87,9 +87,12 @@ def yelp(
 
     Raises:
         FileNotFoundError: if the path or one of the files does not exist.
-        ValueError: if a threshold is not positive, the files are not JSON lines, or a filter leaves
-            nothing; the message gives the counts so far.
+        ValueError: if an argument is out of range, the files are not JSON lines, or a filter leaves
+            nothing; the message then gives the counts so far.
     """
+    embed = resolved(embedding, cache)
+    if popularity not in get_args(Popularity):
+        raise ValueError(f"popularity must be 'field' or 'counted', got {popularity!r}")
     check_positive("min_reviews", min_reviews)
     check_positive("min_restaurants", min_restaurants)
     counts: dict[str, int] = {}
@@ -99,9 +102,7 @@ def yelp(
     popular, users = _filtered(pairs, min_reviews, min_restaurants, popularity, counts)
     newest = _newest_reviews(read_lines(path, REVIEW_FILE), popular, users, counts)
     selection = _selection(newest, businesses, counts)
-    return assemble(
-        selection, embedding=embedding, cache=cache, seed=seed, source=_SOURCE, citation=_CITATION
-    )
+    return assemble(selection, embed=embed, seed=seed, source=_SOURCE, citation=_CITATION)
 
 
 def _restaurants(
