@@ -4,22 +4,15 @@ import json
 
 import numpy as np
 import pytest
-from tests.experiments.data.embedding_server import EmbeddingServer, vector
 
 from duelist.experiments.data import OpenAIEmbedding, Retries, default_cache, embedding
 
-KEY = "sk-not-a-real-key-0123456789"
 TEXTS = ["noodle soup", "cheese pizza", "coffee cake"]
 
 
 @pytest.fixture
-def server(monkeypatch):
-    server = EmbeddingServer()
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    yield server
-    server.close()
+def server(embedding_server):
+    return embedding_server()
 
 
 @pytest.fixture
@@ -36,11 +29,15 @@ def openai(tmp_path, waits):
     return make
 
 
-def expected(texts, dimensions=32):
-    return np.array([vector(text, dimensions) for text in texts])
+@pytest.fixture
+def expected(server):
+    def points(texts, dimensions=32):
+        return np.array([server.vector(text, dimensions) for text in texts])
+
+    return points
 
 
-def test_what_is_sent_and_what_comes_back(server, openai):
+def test_what_is_sent_and_what_comes_back(server, openai, expected):
     points = openai()(TEXTS)
     np.testing.assert_allclose(points, expected(TEXTS), rtol=1e-12)
     path, body = server.requests[0]
@@ -51,11 +48,11 @@ def test_what_is_sent_and_what_comes_back(server, openai):
         "dimensions": 32,
         "encoding_format": "float",
     }
-    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    assert server.headers[0]["Authorization"] == f"Bearer {server.key}"
     assert len(server.requests) == 1
 
 
-def test_by_name(server, tmp_path):
+def test_by_name(server, tmp_path, expected):
     points = embedding("openai:other-model", dimensions=5, cache=tmp_path)(TEXTS)
     np.testing.assert_allclose(points, expected(TEXTS, 5), rtol=1e-12)
     assert server.requests[0][1]["model"] == "other-model"
@@ -69,7 +66,7 @@ def test_by_name(server, tmp_path):
         ({"batch_characters": 1}, [["aa"], ["bb"], ["cc"], ["dd"], ["ee"]]),
     ],
 )
-def test_batches(server, openai, settings, batches):
+def test_batches(server, openai, settings, batches, expected):
     texts = ["aa", "bb", "cc", "dd", "ee"]
     np.testing.assert_allclose(openai(**settings)(texts), expected(texts), rtol=1e-12)
     assert server.texts == batches
@@ -116,7 +113,7 @@ def test_an_interrupted_run_keeps_what_it_paid_for(server, openai, tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["[0.1, 0.2", "[0.1, 0.2]", '"soup"', "", "[null]"])
-def test_damaged_cache_entries_are_asked_again(server, openai, tmp_path, damage):
+def test_damaged_cache_entries_are_asked_again(server, openai, tmp_path, damage, expected):
     openai()(["soup"])
     (entry,) = (tmp_path / "cache").iterdir()
     entry.write_text(damage)
@@ -136,7 +133,7 @@ def test_a_failed_write_leaves_nothing_behind(server, openai, tmp_path, monkeypa
 
 
 @pytest.mark.parametrize("failure", [429, 500, 502, 503, "hang", "drop"])
-def test_passing_failures_are_tried_again(server, openai, waits, failure):
+def test_passing_failures_are_tried_again(server, openai, waits, failure, expected):
     server.script = [failure, failure]
     np.testing.assert_allclose(openai()(TEXTS), expected(TEXTS), rtol=1e-12)
     assert len(server.requests) == 3
@@ -183,32 +180,27 @@ def test_a_used_up_budget_is_final(server, openai, waits):
 
 
 def test_the_key_is_shown_nowhere(server, openai, tmp_path, capfd, caplog):
-    server.script = [(401, {}, f"wrong key {KEY}".encode())]
+    server.script = [(401, {}, f"wrong key {server.key}".encode())]
     with pytest.raises(RuntimeError, match=r"wrong key \[key\].* \(is the key right\?\)") as caught:
         openai()(TEXTS)
-    assert KEY not in "".join(map(str, [caught.value, caught.value.__cause__, openai()]))
+    assert server.key not in "".join(map(str, [caught.value, caught.value.__cause__, openai()]))
     openai()(TEXTS)
     written = "".join(path.name + path.read_text() for path in (tmp_path / "cache").iterdir())
-    assert KEY not in written + "".join(capfd.readouterr()) + caplog.text
+    assert server.key not in written + "".join(capfd.readouterr()) + caplog.text
 
 
-def test_redirects_do_not_carry_the_key_away(server, openai):
-    other = EmbeddingServer()
-    server.script = [(307, {"Location": f"{other.url}/embeddings"}, b"over there")]
-    try:
-        with pytest.raises(RuntimeError, match="HTTP 307"):
-            openai()(TEXTS)
-        assert other.requests == []
-    finally:
-        other.close()
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_do_not_carry_the_key_away(embedding_server, openai, status):
+    other, server = embedding_server(), embedding_server()
+    server.script = [(status, {"Location": f"{other.url}/embeddings"}, b"over there")]
+    with pytest.raises(RuntimeError, match=f"HTTP {status}"):
+        openai()(TEXTS)
+    assert len(server.requests) == 1
+    assert other.headers == []
 
 
-def test_no_server(openai, monkeypatch, waits):
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    server = EmbeddingServer()
-    server.close()
-    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+def test_no_server(embedding_server, openai, waits):
+    embedding_server().close()
     with pytest.raises(RuntimeError, match="failed 4 times, at last: URLError"):
         openai()(TEXTS)
     assert waits == [1.0, 2.0, 4.0]

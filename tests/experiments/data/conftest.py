@@ -7,6 +7,9 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
+import pytest
+
+KEY = "sk-not-a-real-key-0123456789"
 
 
 def vector(text, dimensions):
@@ -23,6 +26,9 @@ class EmbeddingServer:
     that changes the document of a good answer.
     """
 
+    key = KEY
+    vector = staticmethod(vector)
+
     def __init__(self):
         self.script = []
         self.requests = []
@@ -32,6 +38,10 @@ class EmbeddingServer:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self):
                 outer.answer(self)
+
+            def do_GET(self):
+                outer.headers.append(self.headers)
+                send(self, 200, {}, b"{}")
 
             def log_message(self, *arguments):
                 """Keep standard error clean."""
@@ -45,7 +55,9 @@ class EmbeddingServer:
         self._thread.start()
 
     def close(self):
-        """Stop serving."""
+        """Stop serving, if that has not happened yet."""
+        if not self._thread.is_alive():
+            return
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -95,3 +107,20 @@ def send(handler, status, headers, body):
     handler.send_header("Content-Length", str(len(body)))
     handler.end_headers()
     handler.wfile.write(body)
+
+
+@pytest.fixture
+def embedding_server(monkeypatch):
+    """A function that starts a server; the last one started is where requests go."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    servers = []
+
+    def start():
+        servers.append(EmbeddingServer())
+        monkeypatch.setenv("OPENAI_BASE_URL", servers[-1].url)
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()
