@@ -1,0 +1,78 @@
+"""What every belief can do: take an answer, and predict with bounds."""
+
+import abc
+from collections.abc import Callable
+from typing import Any, Self
+
+import equinox as eqx
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from duelist.domains import Action
+
+
+class AbstractBelief(eqx.Module):
+    """What is known about the utility after the answers so far.
+
+    A query is a tuple of actions: (x, x') for a duel, (x,) for direct feedback. Predictions take
+    the same actions in the same order; with one action the other is x_null, whose utility is 0.
+    In the place of an action `ALL` gives the values for every action: `belief.lcb(ALL, ALL)` is
+    the table over all pairs, [n, n], `belief.ucb(ALL, x)` a column of it.
+    """
+
+    @abc.abstractmethod
+    def tell(self, query: tuple[Action, ...], answer: Any) -> Self:
+        """The belief after one more answer: 1 for yes, 0 for no, between them for partly yes."""
+
+    @abc.abstractmethod
+    def utility(self, x: Action) -> Float[Array, "..."]:
+        """The estimated utility."""
+
+    @abc.abstractmethod
+    def preference(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
+        """The estimated probability of the answer yes."""
+
+    @abc.abstractmethod
+    def width(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
+        """sigma_t, in units of the prior's standard deviation; zero where x = x2."""
+
+    @abc.abstractmethod
+    def lcb(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
+        """The lower confidence bound."""
+
+    @abc.abstractmethod
+    def ucb(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
+        """The upper confidence bound."""
+
+
+class AbstractUtilityBelief(AbstractBelief):
+    """A belief about a utility f behind the answers, which the dueling policies choose by."""
+
+    @property
+    @abc.abstractmethod
+    def level(self) -> float:
+        """The value of a bound at x = x2: 1/2 for probabilities, 0 for utilities."""
+
+    @property
+    @abc.abstractmethod
+    def utility_beta(self) -> Float[Array, ""]:
+        """beta_t / L, the coefficient of the width on the utility scale (Theorem ids_regret)."""
+
+    @abc.abstractmethod
+    def utilities(self, x: Action, x2: Action) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """f_t(x) and f_t(x2), shaped so that arithmetic on them gives a table if both are ALL."""
+
+    @abc.abstractmethod
+    def difference(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
+        """h_t(x, x2) = f_t(x) - f_t(x2)."""
+
+    @abc.abstractmethod
+    def deviation(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
+        """The posterior standard deviation of f(x) - f(x2), in utility."""
+
+    @abc.abstractmethod
+    def information(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
+        """log(1 + sigma_t^2 / (lambda kappa)), twice the information gained by asking (x, x2)."""
+
+    @abc.abstractmethod
+    def sample(self, key: PRNGKeyArray) -> Callable[[Action], Float[Array, "..."]]:
+        """A utility function drawn from the posterior."""

@@ -1,0 +1,68 @@
+"""The constants of the confidence sequences: lambda, B, kappa and L, and the range they hold on."""
+
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from duelist._checks import as_positive, check_choice, is_concrete
+from duelist.kernels import largest_difference, largest_value
+from duelist.links import AbstractLink
+
+RangeRule: TypeAlias = Literal["general", "nonnegative", "domain"]
+
+
+class Constants(NamedTuple):
+    """lambda, B, the radius of the link's argument, and kappa and L on that radius."""
+
+    lam: Float[Array, ""]
+    bound: Float[Array, ""]
+    radius: Float[Array, ""]
+    kappa: Float[Array, ""]
+    lipschitz: Float[Array, ""]
+
+    @property
+    def noise(self) -> Float[Array, ""]:
+        """lambda kappa, the noise variance in eq. def_sigma."""
+        return self.lam * self.kappa
+
+
+def constants(
+    link: AbstractLink,
+    gram: Float[Array, "n n"],
+    lam: Any,
+    bound: Any,
+    *,
+    duels: bool,
+    rule: RangeRule = "general",
+) -> Constants:
+    """kappa and L for utilities with ||f||_k <= bound under this kernel.
+
+    The link's argument is f(x) for direct feedback, at most B max sqrt(k(x, x)), and f(x) - f(x')
+    for duels, at most B times
+    - `general`: 2 max sqrt(k(x, x)), true for every kernel (2B under the unit kernel);
+    - `nonnegative`: sqrt(2) max sqrt(k(x, x)), true where k >= 0;
+    - `domain`: max ||k(x, .) - k(x', .)||, the exact supremum over the domain, the narrowest.
+
+    Raises:
+        ValueError: `lam` or `bound` is not a finite number above zero, `rule` is unknown, or
+            "nonnegative" is claimed of a kernel with negative values.
+    """
+    check_choice("range_rule", rule, get_args(RangeRule))
+    lam = as_positive("lam", lam, gram.dtype)
+    bound = as_positive("bound", bound, gram.dtype)
+    radius = bound * (_spread(gram, rule) if duels else largest_value(gram))
+    return Constants(lam, bound, radius, link.kappa(radius), link.lipschitz(radius))
+
+
+def _spread(gram: Float[Array, "n n"], rule: RangeRule) -> Float[Array, ""]:
+    if rule == "domain":
+        return largest_difference(gram)
+    if rule == "general":
+        return 2 * largest_value(gram)
+    if is_concrete(gram) and bool(jnp.any(gram < 0)):
+        raise ValueError(
+            "range_rule: expected a kernel without negative values for 'nonnegative', got one "
+            f"with {float(jnp.min(gram)):.3g}; use 'general' or 'domain'"
+        )
+    return jnp.sqrt(2.0).astype(gram.dtype) * largest_value(gram)

@@ -1,0 +1,54 @@
+"""The posterior covariance of the utility on a finite domain, kept by rank-one updates.
+
+With K = F F' the Gram matrix, D the signed sums asked so far and W their weights divided by the
+scale of the noise, C = (K^-1 + D'WD)^-1 = F (I + F' D'WD F)^-1 F'. Weights 1/(lambda kappa) give
+sigma_t of eq. def_sigma; weights s'(h)/lambda give the Laplace posterior on the same scale.
+"""
+
+from typing import Any
+
+import jax.numpy as jnp
+from jax.scipy.linalg import solve_triangular
+from jaxtyping import Array, Float
+
+from duelist.belief._answers import over_pairs, signed_sum
+from duelist.domains import Action
+
+
+def posterior_covariance(
+    factor: Float[Array, "n n"], precision: Float[Array, "n n"]
+) -> Float[Array, "n n"]:
+    """C from scratch, O(n^3): `precision` is D'WD. The system solved has eigenvalues >= 1."""
+    half = half_covariance(factor, precision)
+    return half.T @ half
+
+
+def half_covariance(
+    factor: Float[Array, "n n"], precision: Float[Array, "n n"]
+) -> Float[Array, "n n"]:
+    """R^-1 F' with R R' = I + F' D'WD F, so that C = half' half; half' z samples from N(0, C)."""
+    eye = jnp.eye(factor.shape[0], dtype=factor.dtype)
+    root = jnp.linalg.cholesky(eye + factor.T @ precision @ factor)
+    return solve_triangular(root, factor.T, lower=True)
+
+
+def rank_one(
+    covariance: Float[Array, "n n"], query: tuple[Action, ...], noise: Float[Array, ""]
+) -> Float[Array, "n n"]:
+    """C after one more observation whose weight is 1/noise: C - c c' / (noise + d'c), c = C d."""
+    column = signed_sum(covariance, query)
+    scaled = column / jnp.sqrt(noise + signed_sum(column, query))
+    return covariance - scaled[:, None] * scaled[None, :]
+
+
+def variance(covariance: Float[Array, "n n"], x: Action, x2: Any) -> Float[Array, "..."]:
+    """Var(f(x) - f(x2)), exactly zero where x = x2; Var(f(x)) where x2 is None (x_null).
+
+    What rounding leaves below zero is set to zero.
+    """
+    diagonal = jnp.diagonal(covariance)
+    if x2 is None:
+        return jnp.maximum(diagonal[x], 0)
+    first, second = over_pairs(diagonal, x, x2)
+    return jnp.maximum(first + second - 2 * covariance[x, x2], 0)
+

@@ -1,0 +1,327 @@
+"""The belief on a finite domain: tables over all actions, updated in O(n^2) per answer."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Literal, Self, TypeAlias, get_args
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import tinygp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from duelist._checks import check_choice, check_instance, is_concrete
+from duelist.belief._answers import (
+    AbstractAnswers,
+    Duels,
+    Ratings,
+    add_row,
+    add_square,
+    over_pairs,
+    signed_sum,
+)
+from duelist.belief._base import AbstractUtilityBelief
+from duelist.belief._beta import AbstractBeta, FixedBeta
+from duelist.belief._constants import Constants, RangeRule, constants
+from duelist.belief._covariance import half_covariance, posterior_covariance, rank_one, variance
+from duelist.belief._fit import Fit, FitStatus, Metric, Problem, fit
+from duelist.belief._gain import gain_of
+from duelist.belief._projection import Projection, project
+from duelist.domains import Action, FiniteDomain
+from duelist.kernels import factor, gram
+from duelist.links import AbstractLink, Logistic
+
+WidthRule: TypeAlias = Literal["worst-case", "laplace"]
+Space: TypeAlias = Literal["probability", "utility"]
+FeedbackKind: TypeAlias = Literal["duels", "ratings"]
+
+_FIRST_REFRESH = 16
+_REFRESH_GROWTH = 8
+
+
+class TableBelief(AbstractUtilityBelief):
+    """The belief about the utility of n actions; made by `prior`, moved on by `tell`.
+
+    Two covariances are kept: `covariance` with the weight 1/(lambda kappa) for every answer
+    (eq. def_sigma), and the Laplace posterior, whose weights are s'(h) at the estimate.
+
+    Attributes:
+        constants: lambda, B, kappa and L.
+        answers: counts of the answers.
+        fit: the MAP estimate and its status.
+        projection: the estimate pulled into ||f||_k <= B and its status; None if not asked for.
+        gain: the realised information gain gamma_t of the queries asked.
+        count: the answers told, duels of an action with itself included.
+    """
+
+    gram: Float[Array, "n n"]
+    factor: Float[Array, "n n"]
+    link: AbstractLink
+    constants: Constants
+    beta_rule: AbstractBeta
+    tolerance: Float[Array, ""]
+    answers: AbstractAnswers
+    fit: Fit
+    projection: Projection | None
+    covariance: Float[Array, "n n"]
+    metric: Metric
+    gain: Float[Array, ""]
+    count: Int[Array, ""]
+    next_refresh: Int[Array, ""]
+    width_rule: WidthRule = eqx.field(static=True)
+    space: Space = eqx.field(static=True)
+
+    # ---- learning ----------------------------------------------------------------------------
+
+    def tell(self, query: tuple[Action, ...], answer: Any) -> Self:
+        """Count the answer, update both covariances by rank one, refit; O(n^2)."""
+        self._check(query, answer)
+        query = tuple(jnp.asarray(x, jnp.int32) for x in query)
+        answer = jnp.asarray(answer).astype(self.gram.dtype)
+        count = self.count + 1
+        answers = self.answers.add(query, answer)
+        gain = self.gain + gain_of(variance(self.covariance, *_pair(query)), self.constants.noise)
+        covariance = rank_one(self.covariance, query, self.constants.noise)
+        problem = self._problem(answers)
+        metric, residual = self._after(query, answer)
+        fitted, metric = fit(problem, metric, self.fit.w, residual, self.tolerance)
+        covariance, metric, following = self._refreshed(problem, fitted, covariance, metric, count)
+        return dataclasses.replace(
+            self,
+            answers=answers,
+            fit=fitted,
+            projection=self._projected(problem, fitted),
+            covariance=covariance,
+            metric=metric,
+            gain=gain,
+            count=count,
+            next_refresh=following,
+        )
+
+    def _problem(self, answers: AbstractAnswers) -> Problem:
+        return Problem(answers, self.link, self.gram, self.factor, self.constants.lam)
+
+    def _after(
+        self, query: tuple[Action, ...], answer: Float[Array, ""]
+    ) -> tuple[Metric, Float[Array, " n"]]:
+        """The metric and the residual that a new answer makes, at the estimate before it."""
+        h = signed_sum(self.fit.f, query)
+        weight = self.link.curvature(h)
+        covariance = rank_one(self.metric.covariance, query, self.constants.lam / weight)
+        pull = self.link.pull(h, answer, 1 - answer) / self.constants.lam
+        residual = add_row(self.fit.residual, query, pull)
+        return Metric(covariance, add_square(self.metric.hessian, query, weight)), residual
+
+    def _refreshed(
+        self,
+        problem: Problem,
+        fitted: Fit,
+        covariance: Float[Array, "n n"],
+        metric: Metric,
+        count: Int[Array, ""],
+    ) -> tuple[Float[Array, "n n"], Metric, Int[Array, ""]]:
+        """Both covariances from scratch now and then, O(n^3), at a pace that costs O(log t) times.
+
+        It wipes out the drift of rank-one updates and brings the Laplace weights up to date.
+        """
+        due = count >= self.next_refresh
+
+        def scratch() -> tuple[Float[Array, "n n"], Metric]:
+            precision = problem.answers.square() / self.constants.noise
+            return posterior_covariance(self.factor, precision), problem.metric(fitted.f)
+
+        covariance, metric = jax.lax.cond(due, scratch, lambda: (covariance, metric))
+        pace = jnp.maximum(count // _REFRESH_GROWTH, _FIRST_REFRESH)
+        return covariance, metric, jnp.where(due, count + pace, self.next_refresh)
+
+    def _projected(self, problem: Problem, fitted: Fit) -> Projection | None:
+        if self.projection is None:
+            return None
+        bound, noise = self.constants.bound, self.constants.noise
+        return project(problem, fitted, bound, noise, self.tolerance)
+
+    # ---- predictions -------------------------------------------------------------------------
+
+    @property
+    def centre(self) -> Float[Array, " n"]:
+        """The estimate that predictions and bounds are centred on: projected, or as fitted."""
+        return self.fit.f if self.projection is None else self.projection.f
+
+    def utility(self, x: Action) -> Float[Array, "..."]:
+        """f_t(x), for duels up to a constant."""
+        return self.centre[x]
+
+    def utilities(self, x: Action, x2: Action) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """f_t(x) and f_t(x2), shaped so that arithmetic on them gives a table if both are ALL."""
+        return over_pairs(self.centre, x, x2)
+
+    def difference(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
+        """h_t(x, x2) = f_t(x) - f_t(x2); f_t(x) against x_null, where f is 0."""
+        if x2 is None:
+            return self.centre[x]
+        first, second = self.utilities(x, x2)
+        return first - second
+
+    def preference(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
+        """s(h_t(x, x2)), the estimated probability that x is preferred to x2."""
+        return self.link.probability(self.difference(x, x2))
+
+    def width(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
+        """sigma_t^D(x, x2) (eq. def_sigma), or with `laplace` its curvature-weighted twin."""
+        laplace = self.width_rule == "laplace"
+        covariance = self.metric.covariance if laplace else self.covariance
+        return jnp.sqrt(variance(covariance, x, x2))
+
+    def deviation(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
+        """The standard deviation of f(x) - f(x2) under the Laplace posterior, in utility."""
+        return jnp.sqrt(variance(self.metric.covariance, x, x2) / self.constants.lam)
+
+    def information(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
+        """log(1 + sigma_t^2 / (lambda kappa)), twice the gain of asking (x, x2)."""
+        return 2 * gain_of(variance(self.covariance, x, x2), self.constants.noise)
+
+    @property
+    def beta(self) -> Float[Array, ""]:
+        """beta_t as the paper has it, for probabilities, or beta_t / L in utility space."""
+        return self.beta_rule(self) if self.space == "probability" else self.utility_beta
+
+    @property
+    def utility_beta(self) -> Float[Array, ""]:
+        """beta_t / L, the coefficient on the utility scale (Theorem ids_regret)."""
+        return self.beta_rule(self) / self.constants.lipschitz
+
+    @property
+    def level(self) -> float:
+        """The value of a bound at x = x2: 1/2 in probability, 0 in utility."""
+        return 0.5 if self.space == "probability" else 0.0
+
+    def lcb(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
+        """s(h_t) - beta_t sigma_t, or h_t - (beta_t / L) sigma_t in utility space."""
+        return self._estimate(x, x2) - self.beta * self.width(x, x2)
+
+    def ucb(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
+        """s(h_t) + beta_t sigma_t, or h_t + (beta_t / L) sigma_t in utility space."""
+        return self._estimate(x, x2) + self.beta * self.width(x, x2)
+
+    def sample(self, key: PRNGKeyArray) -> Callable[[Action], Float[Array, "..."]]:
+        """One utility function drawn from the Laplace posterior at the estimate; O(n^3)."""
+        problem = self._problem(self.answers)
+        hessian = self.answers.hessian(self.link, self.fit.f)
+        half = half_covariance(self.factor, hessian / problem.lam)
+        noise = jr.normal(key, self.fit.f.shape, self.gram.dtype)
+        values = self.fit.f + half.T @ noise / jnp.sqrt(problem.lam)
+        return lambda x: values[x]
+
+    def objective(self) -> Float[Array, ""]:
+        """The value of the regularised loss at the fit (eq. preference_loss)."""
+        return self._problem(self.answers).objective(self.fit.w)
+
+    def norm(self) -> Float[Array, ""]:
+        """||f_t||_k of the fit."""
+        return jnp.sqrt(jnp.maximum(self.fit.w @ self.fit.f, 0))
+
+    def _estimate(self, x: Action, x2: Action) -> Float[Array, "..."]:
+        return self.preference(x, x2) if self.space == "probability" else self.difference(x, x2)
+
+    def _check(self, query: tuple[Action, ...], answer: Any) -> None:
+        expected = 2 if isinstance(self.answers, Duels) else 1
+        if len(query) != expected:
+            raise ValueError(f"query: expected a tuple of {expected} action(s), got {query!r}")
+        n = self.gram.shape[0]
+        for x in query:
+            if is_concrete(x) and not 0 <= int(x) < n:
+                raise ValueError(f"query: expected action numbers from 0 to {n - 1}, got {int(x)}")
+        if is_concrete(answer) and not 0 <= float(answer) <= 1:
+            raise ValueError(f"answer: expected a number from 0 to 1, got {float(answer)!r}")
+
+
+def prior(
+    domain: FiniteDomain,
+    kernel: tinygp.kernels.Kernel,
+    feedback: FeedbackKind = "duels",
+    *,
+    link: AbstractLink | None = None,
+    lam: Any = 1.0,
+    bound: Any = 1.0,
+    beta: AbstractBeta | None = None,
+    width: WidthRule = "worst-case",
+    space: Space = "probability",
+    range_rule: RangeRule = "general",
+    projected: bool = False,
+    tolerance: Any = None,
+) -> TableBelief:
+    """The belief before any answer.
+
+    Args:
+        domain: the actions.
+        kernel: a tinygp kernel on their features; the theory wants k(x, x) <= 1 (`to_unit`).
+        feedback: "duels" for queries (x, x'), "ratings" for direct feedback on (x,).
+        link: s, logistic by default.
+        lam: lambda, the weight of the penalty.
+        bound: B with ||f||_k <= B, from which kappa and L follow.
+        beta: the rule for beta_t; `FixedBeta(1.0)` by default, as in the paper's experiments.
+        width: "worst-case" for sigma_t of the paper, "laplace" for curvature-weighted widths.
+            Laplace weights are those of the time of each answer, renewed at growing intervals.
+        space: whether lcb and ucb bound probabilities or utility differences.
+        range_rule: which bound on |h| kappa is taken from, see `constants`.
+        projected: whether to project the estimate onto ||f||_k <= B (eq. def_thetap), as the proofs
+            do and the experiments do not; O(n^3) per answer when the estimate lies outside.
+        tolerance: the error of f to fit to (default: 1e-7 in float64, 2e-5 in float32).
+
+    Raises:
+        TypeError, ValueError: an argument is of the wrong kind or out of range; the message names
+            it. The same for an answer or a query passed to `tell`.
+    """
+    check_instance("domain", domain, FiniteDomain)
+    check_choice("feedback", feedback, get_args(FeedbackKind))
+    check_choice("width", width, get_args(WidthRule))
+    check_choice("space", space, get_args(Space))
+    link = Logistic() if link is None else link
+    beta = FixedBeta() if beta is None else beta
+    check_instance("link", link, AbstractLink)
+    check_instance("beta", beta, AbstractBeta)
+    matrix = gram(kernel, domain.points)
+    dtype = matrix.dtype
+    n = matrix.shape[0]
+    zeros = jnp.zeros(n, dtype)
+    duels = feedback == "duels"
+    none = jnp.zeros((n, n), dtype)
+    answers = Duels(none, none) if duels else Ratings(zeros, zeros)
+    return TableBelief(
+        gram=matrix,
+        factor=factor(matrix),
+        link=link,
+        constants=constants(link, matrix, lam, bound, duels=duels, rule=range_rule),
+        beta_rule=beta,
+        tolerance=_tolerance(tolerance, dtype),
+        answers=answers,
+        fit=_nothing_to_fit(zeros),
+        projection=_nothing_to_project(zeros) if projected else None,
+        covariance=matrix,
+        metric=Metric(matrix, none),
+        gain=jnp.zeros((), dtype),
+        count=jnp.zeros((), jnp.int32),
+        next_refresh=jnp.array(_FIRST_REFRESH, jnp.int32),
+        width_rule=width,
+        space=space,
+    )
+
+
+def _tolerance(given: Any, dtype: Any) -> Float[Array, ""]:
+    default = 1e-6 if dtype == jnp.float64 else 2e-5
+    return jnp.asarray(default if given is None else given, dtype)
+
+
+def _nothing_to_fit(zeros: Float[Array, " n"]) -> Fit:
+    zero = jnp.zeros((), zeros.dtype)
+    return Fit(zeros, zeros, zeros, zero, jnp.zeros((), jnp.int32), FitStatus.converged)
+
+
+def _nothing_to_project(zeros: Float[Array, " n"]) -> Projection:
+    zero = jnp.zeros((), zeros.dtype)
+    return Projection(zeros, zero, zero, jnp.zeros((), jnp.int32), FitStatus.converged)
+
+
+def _pair(query: tuple[Action, ...]) -> tuple[Action, Action]:
+    return (query[0], None) if len(query) == 1 else (query[0], query[1])

@@ -1,0 +1,39 @@
+"""EUBO: the pair whose better option is expected to be best."""
+
+import jax.numpy as jnp
+from jax.scipy.stats import norm
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from duelist.belief import AbstractUtilityBelief
+from duelist.domains import AbstractDomain, Action
+from duelist.policies._base import AbstractBeliefPolicy, Query
+
+
+class EUBO(AbstractBeliefPolicy):
+    """argmax E[max(f(x), f(x'))] under the Laplace posterior (Lin et al. 2022; BoTorch's choice).
+
+    With m = f_t(x) - f_t(x'), s the posterior deviation of f(x) - f(x') and z = m/s, the
+    expectation is f_t(x') + m Phi(z) + s phi(z); where s = 0 it is max(f_t(x), f_t(x')).
+    """
+
+    domain: AbstractDomain
+    belief: AbstractUtilityBelief
+
+    def ask(self, state: AbstractUtilityBelief, key: PRNGKeyArray) -> Query:
+        """The pair of the highest expected utility of the better option."""
+
+        def expected_best(x: Action, x2: Action) -> Float[Array, "..."]:
+            first, second = state.utilities(x, x2)
+            return second + expected_improvement(first - second, state.deviation(x, x2))
+
+        return self.domain.argmax_pair(expected_best, key)
+
+
+def expected_improvement(
+    mean: Float[Array, "..."], deviation: Float[Array, "..."]
+) -> Float[Array, "..."]:
+    """E[max(h, 0)] for h normal: mean Phi(z) + deviation phi(z), z = mean / deviation."""
+    known = deviation <= 0
+    scale = jnp.where(known, 1, deviation)
+    z = mean / scale
+    return jnp.where(known, jnp.maximum(mean, 0), mean * norm.cdf(z) + scale * norm.pdf(z))

@@ -1,0 +1,19 @@
+"""MaxInP: the plausible pair that is known least."""
+
+from jaxtyping import PRNGKeyArray
+
+from duelist.belief import AbstractUtilityBelief
+from duelist.domains import AbstractDomain
+from duelist.policies._base import AbstractBeliefPolicy, Query
+from duelist.policies._plausible import plausible
+
+
+class MaxInP(AbstractBeliefPolicy):
+    """Algorithm max_info_kernelized (Saha 2021): the pair in M_t that maximises sigma_t^D."""
+
+    domain: AbstractDomain
+    belief: AbstractUtilityBelief
+
+    def ask(self, state: AbstractUtilityBelief, key: PRNGKeyArray) -> Query:
+        """The most informative pair."""
+        return self.domain.argmax_pair(state.width, key, plausible(self.domain, state).members)

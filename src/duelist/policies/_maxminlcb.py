@@ -1,0 +1,51 @@
+"""MaxMinLCB, the paper's algorithm, and its mirror game."""
+
+from typing import Any
+
+import equinox as eqx
+from jaxtyping import PRNGKeyArray
+
+from duelist.belief import AbstractUtilityBelief
+from duelist.domains import AbstractDomain
+from duelist.policies._base import AbstractBeliefPolicy, Query
+from duelist.policies._plausible import plausible
+
+
+class MaxMinLCB(AbstractBeliefPolicy):
+    """Algorithm maxmin: the equilibrium of the Stackelberg game on the lower confidence bound.
+
+    x_t = argmax_x LCB(x, x'(x)) with x'(x) = argmin_x' LCB(x, x'), and x'_t = x'(x_t).
+
+    Args:
+        domain: where the actions live.
+        belief: the belief before any answer.
+        restrict: whether both players choose from M_t only, as the theorem wants; the experiments
+            of the paper run without.
+    """
+
+    domain: AbstractDomain
+    belief: AbstractUtilityBelief
+    restrict: bool = eqx.field(static=True, default=False)
+
+    def ask(self, state: AbstractUtilityBelief, key: PRNGKeyArray) -> Query:
+        """Leader and follower."""
+        within: Any = plausible(self.domain, state).members if self.restrict else None
+        return self.domain.maxmin(state.lcb, key, within)
+
+
+class MaxMinUCB(AbstractBeliefPolicy):
+    """The game of optimists: x_t = argmax_x min_{x' != x} UCB(x, x').
+
+    The leader is as good as it may be, the follower the rival it is least likely to beat. The
+    follower must differ from the leader: UCB(x, x) = 1/2 would else be the value of every x in
+    M_t, and all duels would be of an action with itself. (The other reading of the mirror,
+    min_x' max_x UCB(x, x'), is MaxMinLCB with the roles swapped, since
+    UCB(x, x') = 1 - LCB(x', x).)
+    """
+
+    domain: AbstractDomain
+    belief: AbstractUtilityBelief
+
+    def ask(self, state: AbstractUtilityBelief, key: PRNGKeyArray) -> Query:
+        """Leader and follower."""
+        return self.domain.maxmin(state.ucb, key, distinct=True)

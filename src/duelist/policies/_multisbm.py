@@ -1,0 +1,46 @@
+"""MultiSBM: the last challenger becomes the reference."""
+
+from typing import NamedTuple
+
+from jaxtyping import PRNGKeyArray
+
+from duelist.belief import AbstractUtilityBelief
+from duelist.domains import AbstractDomain, Action
+from duelist.policies._base import AbstractPolicy, Answer, Query
+from duelist.policies._plausible import plausible
+
+
+class MultiSBMState(NamedTuple):
+    """The belief, and x'_{t-1}."""
+
+    belief: AbstractUtilityBelief
+    last: Action
+
+
+class MultiSBM(AbstractPolicy):
+    """Algorithm MultiSBM (Ailon et al. 2014): x_t = x'_{t-1}, x'_t = argmax_{M_t} UCB(x, x_t).
+
+    The acquisition of POP-BO (Xu et al. 2024) is the same; only its confidence set differs. The
+    first reference is drawn uniformly.
+    """
+
+    domain: AbstractDomain
+    belief: AbstractUtilityBelief
+
+    def init(self, key: PRNGKeyArray) -> MultiSBMState:
+        """No answers, and a random reference."""
+        return MultiSBMState(self.belief, self.domain.sample(key))
+
+    def ask(self, state: MultiSBMState, key: PRNGKeyArray) -> Query:
+        """The reference and its challenger."""
+        belief, reference = state
+        members = plausible(self.domain, belief).members
+        return reference, self.domain.argmax(lambda x: belief.ucb(x, reference), key, members)
+
+    def tell(self, state: MultiSBMState, query: Query, answer: Answer) -> MultiSBMState:
+        """The second action of the query is the next reference."""
+        return MultiSBMState(state.belief.tell(query, answer), query[1])
+
+    def recommend(self, state: MultiSBMState, key: PRNGKeyArray) -> Action:
+        """The action of the highest estimated utility."""
+        return self.domain.argmax(state.belief.utility, key)

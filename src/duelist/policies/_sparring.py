@@ -1,0 +1,68 @@
+"""Sparring: two bandits with direct feedback play against each other."""
+
+import dataclasses
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Bool, PRNGKeyArray
+
+from duelist.belief import TableBelief
+from duelist.domains import AbstractDomain, Action
+from duelist.policies._base import AbstractPolicy, Answer, Query
+
+
+class SparringState(NamedTuple):
+    """What each of the two players knows from its own wins and losses."""
+
+    first: TableBelief
+    second: TableBelief
+
+
+class Sparring(AbstractPolicy):
+    """Sparring (Ailon et al. 2014) of two LGP-UCB players.
+
+    Each player takes the action of its highest upper confidence bound and is told whether it won,
+    as direct feedback. A duel of an action with itself is decided by chance and teaches neither.
+
+    Args:
+        domain: where the actions live.
+        belief: the belief of either player before any answer, for direct feedback ("ratings").
+    """
+
+    domain: AbstractDomain
+    belief: TableBelief
+
+    def init(self, key: PRNGKeyArray) -> SparringState:
+        """Two players who know nothing."""
+        del key
+        return SparringState(self.belief, self.belief)
+
+    def ask(self, state: SparringState, key: PRNGKeyArray) -> Query:
+        """The choice of each player."""
+        first_key, second_key = jr.split(key)
+        return (
+            self.domain.argmax(state.first.ucb, first_key),
+            self.domain.argmax(state.second.ucb, second_key),
+        )
+
+    def tell(self, state: SparringState, query: Query, answer: Answer) -> SparringState:
+        """Each player is told of its own success."""
+        x, x2 = query
+        won = jnp.asarray(answer).astype(state.first.utility(x).dtype)
+        same = jnp.asarray(x) == jnp.asarray(x2)
+        return SparringState(
+            first=_unless(same, state.first, state.first.tell((x,), won)),
+            second=_unless(same, state.second, state.second.tell((x2,), 1 - won)),
+        )
+
+    def recommend(self, state: SparringState, key: PRNGKeyArray) -> Action:
+        """The action that the two players together think most of."""
+        return self.domain.argmax(lambda x: state.first.utility(x) + state.second.utility(x), key)
+
+
+def _unless(same: Bool[Array, ""], old: TableBelief, new: TableBelief) -> TableBelief:
+    """The old belief if `same`, but with the new count of answers and what hangs on it."""
+    kept = jax.tree.map(lambda a, b: jnp.where(same, a, b), old, new)
+    return dataclasses.replace(kept, count=new.count, next_refresh=new.next_refresh)

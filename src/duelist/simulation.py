@@ -1,0 +1,226 @@
+"""Simulation: a policy asks, an environment answers, regret is counted; compiled and vmapped.
+
+One compiled program serves every seed, every hyper-parameter and every horizon of the same bucket
+(horizons are rounded up to a power of two for the storage, not for the work).
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from duelist._checks import check_count, check_instance
+from duelist.belief import Fit
+from duelist.environments import AbstractEnvironment
+from duelist.policies import AbstractPolicy, Query, State
+
+
+class Regret(NamedTuple):
+    """Regret of each step; sums over steps are the cumulative regrets.
+
+    With gap(x) = s(f(x*) - f(x)) - 1/2, zero for the best action:
+
+    Attributes:
+        dueling: the mean gap of the actions asked (eq. dueling_regret); the gap itself for direct
+            feedback. A duel of an action with itself counts like any other.
+        weak: the smallest gap of the actions asked.
+        strong: the largest.
+        simple: the gap of the recommendation after the answer.
+        logistic: s(f(x*)) - s(f(x)), averaged over the actions asked.
+    """
+
+    dueling: Float[Array, "..."]
+    weak: Float[Array, "..."]
+    strong: Float[Array, "..."]
+    simple: Float[Array, "..."]
+    logistic: Float[Array, "..."]
+
+
+class Trace(NamedTuple):
+    """What happened, with leading axes for sweeps and seeds and then one entry per step.
+
+    Attributes:
+        queries: the numbers of the actions asked, [..., horizon, 2] or [..., horizon, 1].
+        answers: [..., horizon].
+        recommended: the recommendation after each answer.
+        regret: see `Regret`.
+        newton_steps: Newton steps of the fits after each answer.
+        converged: whether all of them met their tolerance.
+    """
+
+    queries: Int[Array, "..."]
+    answers: Bool[Array, "..."]
+    recommended: Int[Array, "..."]
+    regret: Regret
+    newton_steps: Int[Array, "..."]
+    converged: Bool[Array, "..."]
+
+
+def simulate(
+    policy: AbstractPolicy,
+    environment: AbstractEnvironment,
+    *,
+    horizon: int,
+    seeds: Sequence[int] | int = 1,
+) -> Trace:
+    """Run `policy` against `environment` once per seed, for `horizon` answers.
+
+    Args:
+        policy: what asks.
+        environment: who answers.
+        horizon: T, the number of queries.
+        seeds: the seeds themselves, or how many to take from 0; a run depends on its own seed
+            only, and a shorter run is the beginning of a longer one.
+
+    Returns:
+        A `Trace` with leading axis [seeds].
+    """
+    return _checked(policy, environment, horizon, seeds, _Axes())
+
+
+def sweep(
+    policies: AbstractPolicy,
+    environment: AbstractEnvironment,
+    *,
+    horizon: int,
+    seeds: Sequence[int] | int = 1,
+) -> Trace:
+    """`simulate` for many hyper-parameters at once.
+
+    Args:
+        policies: a policy whose arrays have a leading axis, as `equinox.filter_vmap` of a function
+            from hyper-parameters to a policy returns it.
+        environment: who answers.
+        horizon: T, the number of queries.
+        seeds: as in `simulate`; every setting sees the same seeds.
+
+    Returns:
+        A `Trace` with leading axes [settings, seeds].
+    """
+    return _checked(policies, environment, horizon, seeds, _Axes(policy=True))
+
+
+def simulate_each(
+    policy: AbstractPolicy,
+    environments: AbstractEnvironment,
+    *,
+    horizon: int,
+    seeds: Sequence[int],
+) -> Trace:
+    """`simulate` with an environment of its own for every seed (a leading axis on its arrays).
+
+    Returns:
+        A `Trace` with leading axis [seeds].
+    """
+    return _checked(policy, environments, horizon, seeds, _Axes(environment=True))
+
+
+class _Axes(NamedTuple):
+    """Which of the two carries a leading axis; hashable, so that it can be static."""
+
+    policy: bool = False
+    environment: bool = False
+
+
+def _checked(
+    policy: AbstractPolicy,
+    environment: AbstractEnvironment,
+    horizon: int,
+    seeds: Sequence[int] | int,
+    axes: _Axes,
+) -> Trace:
+    check_instance("policy", policy, AbstractPolicy)
+    check_instance("environment", environment, AbstractEnvironment)
+    check_count("horizon", horizon)
+    numbers = list(range(check_count("seeds", seeds))) if isinstance(seeds, int) else list(seeds)
+    if not numbers:
+        raise ValueError("seeds: expected at least one seed, got none")
+    keys = jax.vmap(jr.key)(jnp.asarray(numbers, jnp.uint32))
+    capacity = 1 << (horizon - 1).bit_length()
+    steps = jnp.asarray(horizon, jnp.int32)
+    trace = _compiled(policy, environment, keys, steps=steps, capacity=capacity, axes=axes)
+    time_axis = 2 if axes.policy else 1
+    return jax.tree.map(lambda x: jax.lax.slice_in_dim(x, 0, horizon, axis=time_axis), trace)
+
+
+@eqx.filter_jit
+def _compiled(
+    policy: AbstractPolicy,
+    environment: AbstractEnvironment,
+    keys: PRNGKeyArray,
+    *,
+    steps: Int[Array, ""],
+    capacity: int,
+    axes: _Axes,
+) -> Trace:
+    def single(policy: AbstractPolicy, environment: AbstractEnvironment, key: Array) -> Trace:
+        return run(policy, environment, steps, key, capacity)
+
+    own = eqx.if_array(0) if axes.environment else None
+    over_seeds = eqx.filter_vmap(single, in_axes=(None, own, 0))
+    if not axes.policy:
+        return over_seeds(policy, environment, keys)
+    over_policies = eqx.filter_vmap(over_seeds, in_axes=(eqx.if_array(0), None, None))
+    return over_policies(policy, environment, keys)
+
+
+def run(
+    policy: AbstractPolicy,
+    environment: AbstractEnvironment,
+    horizon: Int[Array, ""],
+    key: PRNGKeyArray,
+    capacity: int,
+) -> Trace:
+    """One run of at most `capacity` steps: the pure function that `simulate` compiles."""
+    init_key, step_key = jr.split(key)
+
+    def step(t: Array, carry: tuple[State, Trace]) -> tuple[State, Trace]:
+        state, trace = carry
+        state, record = _step(policy, environment, state, jr.fold_in(step_key, t))
+        return state, jax.tree.map(lambda rows, row: rows.at[t].set(row), trace, record)
+
+    state = policy.init(init_key)
+    record = eqx.filter_eval_shape(_step, policy, environment, state, step_key)[1]
+    empty = jax.tree.map(lambda x: jnp.zeros((capacity, *x.shape), x.dtype), record)
+    return jax.lax.fori_loop(0, horizon, step, (state, empty))[1]
+
+
+def _step(
+    policy: AbstractPolicy, environment: AbstractEnvironment, state: State, key: PRNGKeyArray
+) -> tuple[State, Trace]:
+    ask_key, answer_key, recommend_key = jr.split(key, 3)
+    query = policy.ask(state, ask_key)
+    answer = environment.answer(query, answer_key)
+    state = policy.tell(state, query, answer)
+    recommended = policy.recommend(state, recommend_key)
+    fits = [x for x in jax.tree.leaves(state, is_leaf=_is_fit) if _is_fit(x)]
+    return state, Trace(
+        queries=jnp.stack(query),
+        answers=answer,
+        recommended=recommended,
+        regret=regret(environment, query, recommended),
+        newton_steps=sum((f.steps for f in fits), jnp.zeros((), jnp.int32)),
+        converged=jnp.all(jnp.array([True, *(f.converged for f in fits)])),
+    )
+
+
+def _is_fit(node: Any) -> bool:
+    return isinstance(node, Fit)
+
+
+def regret(environment: AbstractEnvironment, query: Query, recommended: Any) -> Regret:
+    """The regret of asking `query` and then recommending `recommended`."""
+    s, best = environment.link.probability, environment.best()
+    asked = jnp.stack([environment.utility(x) for x in query])
+    gaps = s(best - asked) - 0.5
+    return Regret(
+        dueling=jnp.mean(gaps),
+        weak=jnp.min(gaps),
+        strong=jnp.max(gaps),
+        simple=s(best - environment.utility(recommended)) - 0.5,
+        logistic=jnp.mean(s(best) - s(asked)),
+    )
