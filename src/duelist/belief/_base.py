@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import equinox as eqx
 from jaxtyping import Array, Float, PRNGKeyArray
@@ -20,7 +20,7 @@ class AbstractBelief(eqx.Module):
     """
 
     @abc.abstractmethod
-    def tell(self, query: tuple[Action, ...], answer: Any) -> Self:
+    def tell(self, query: tuple[Action, ...], answer: Any) -> "AbstractBelief":
         """The belief after one more answer: 1 for yes, 0 for no, between them for partly yes."""
 
     @abc.abstractmethod

@@ -1,7 +1,7 @@
 """beta_t: how many widths a bound lies away from the estimate."""
 
 import abc
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -11,6 +11,7 @@ from duelist._checks import as_floats, as_fraction, as_nonnegative
 from duelist.belief._constants import Constants
 
 
+@runtime_checkable
 class Evidence(Protocol):
     """What a beta may depend on: constants, realised information gain, number of answers."""
 

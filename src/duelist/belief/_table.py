@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Literal, Self, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import equinox as eqx
 import jax
@@ -74,7 +74,7 @@ class TableBelief(AbstractUtilityBelief):
 
     # ---- learning ----------------------------------------------------------------------------
 
-    def tell(self, query: tuple[Action, ...], answer: Any) -> Self:
+    def tell(self, query: tuple[Action, ...], answer: Any) -> "TableBelief":
         """Count the answer, update both covariances by rank one, refit; O(n^2)."""
         self._check(query, answer)
         query = tuple(jnp.asarray(x, jnp.int32) for x in query)
