@@ -107,7 +107,7 @@ class TableBelief(AbstractUtilityBelief):
     ) -> tuple[Metric, Float[Array, " n"]]:
         """The metric and the residual that a new answer makes, at the estimate before it."""
         h = signed_sum(self.fit.f, query)
-        weight = self.link.curvature(h)
+        weight = answer * self.link.curvature(h) + (1 - answer) * self.link.curvature(-h)
         covariance = rank_one(self.metric.covariance, query, self.constants.lam / weight)
         pull = self.link.pull(h, answer, 1 - answer) / self.constants.lam
         residual = add_row(self.fit.residual, query, pull)
