@@ -77,6 +77,23 @@ def as_fraction(name: str, value: Any, dtype: Any = None) -> Array:
     return scalar
 
 
+def as_index(name: str, value: Any, size: int) -> Array:
+    """`value` as an integer scalar from 0 to `size` - 1.
+
+    Raises:
+        TypeError: `value` is not an integer.
+        ValueError: it is out of range, or an array with axes.
+    """
+    index = _as_array(name, value)
+    if not jnp.issubdtype(index.dtype, jnp.integer):
+        raise TypeError(f"{name}: expected action numbers, which are integers, got {value!r}")
+    if index.ndim != 0:
+        raise ValueError(f"{name}: expected single action numbers, got shape {index.shape}")
+    if is_concrete(value) and not 0 <= int(value) < size:
+        raise ValueError(f"{name}: expected action numbers from 0 to {size - 1}, got {int(value)}")
+    return index.astype(jnp.int32)
+
+
 def check_count(name: str, value: Any, at_least: int = 1) -> int:
     """`value` as a Python integer of at least `at_least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):

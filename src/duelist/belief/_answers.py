@@ -154,8 +154,8 @@ def add_square(
     if len(query) == 1:
         return matrix.at[i, i].add(weight)
     weight = jnp.where(i == j, 0, weight)
-    return matrix.at[i, i].add(weight).at[j, j].add(weight).at[i, j].add(-weight).at[j, i].add(
-        -weight
+    return (
+        matrix.at[i, i].add(weight).at[j, j].add(weight).at[i, j].add(-weight).at[j, i].add(-weight)
     )
 
 

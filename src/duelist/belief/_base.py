@@ -47,6 +47,10 @@ class AbstractBelief(eqx.Module):
 class AbstractUtilityBelief(AbstractBelief):
     """A belief about a utility f behind the answers, which the dueling policies choose by."""
 
+    @abc.abstractmethod
+    def tell(self, query: tuple[Action, ...], answer: Any) -> "AbstractUtilityBelief":
+        """The belief after one more answer."""
+
     @property
     @abc.abstractmethod
     def level(self) -> float:

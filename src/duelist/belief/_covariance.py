@@ -51,4 +51,3 @@ def variance(covariance: Float[Array, "n n"], x: Action, x2: Any) -> Float[Array
         return jnp.maximum(diagonal[x], 0)
     first, second = over_pairs(diagonal, x, x2)
     return jnp.maximum(first + second - 2 * covariance[x, x2], 0)
-

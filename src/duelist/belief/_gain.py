@@ -9,7 +9,9 @@ from duelist.belief._covariance import rank_one, variance
 from duelist.domains import ALL, Action
 
 
-def gain_of(variance_before: Float[Array, ""], noise: Float[Array, ""]) -> Float[Array, ""]:
+def gain_of(
+    variance_before: Float[Array, "*shape"], noise: Float[Array, ""]
+) -> Float[Array, "*shape"]:
     """What one observation adds to gamma: 1/2 log(1 + sigma^2 / (lambda kappa)).
 
     `variance_before` is sigma^2 of the query before it is observed.

@@ -1,14 +1,14 @@
 """The projected estimator of the proofs, eq. def_thetap: the fit pulled back into ||f||_k <= B.
 
 theta^P minimises ||g(theta) - g(theta_t)|| in the norm of V^-1 over ||theta|| <= B, where
-g(theta) = D's(D theta'phi) + lambda theta and V = D'D + lambda kappa, both in the RKHS. With K = F F'
-the Gram matrix a utility in the span of the actions is f = F u with ||f||_k = ||u||, so that the
-problem is one of n unknowns: least squares in
+g(theta) = D's(D theta'phi) + lambda theta and V = D'D + lambda kappa, both in the RKHS. With
+K = F F' the Gram matrix a utility in the span of the actions is f = F u with ||f||_k = ||u||, so
+that the problem is one of n unknowns: least squares in
 R(u) = F'(D's(DFu) - D's(D f_t)) + lambda (u - u_t), weighted by (F'D'D F + lambda kappa I)^-1.
 
-Gauss-Newton: the linearised problem is solved exactly in the ball, and since the ball is convex every
-point on the way there is feasible. The objective need not be convex; what is found is a stationary
-point, and the tests compare it with the best of many starts of another solver.
+Gauss-Newton: the linearised problem is solved exactly in the ball, and since the ball is convex
+every point on the way there is feasible. The objective need not be convex; what is found is a
+stationary point, and the tests compare it with the best of many starts of another solver.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class Projection(NamedTuple):
     Attributes:
         f: the utility of every action, ||f||_k <= B.
         norm: ||f||_k; B if the fit lies outside the ball.
-        error: largest entry of the last step in f, the estimated error; 0 if nothing had to be done.
+        error: largest entry of the last step in f: the estimated error, 0 where there was none.
         steps: Gauss-Newton steps taken.
         status: a `FitStatus`.
     """

@@ -11,7 +11,14 @@ import jax.random as jr
 import tinygp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from duelist._checks import check_choice, check_instance, is_concrete
+from duelist._checks import (
+    as_floats,
+    as_index,
+    as_positive,
+    check_choice,
+    check_instance,
+    is_concrete,
+)
 from duelist.belief._answers import (
     AbstractAnswers,
     Duels,
@@ -76,9 +83,8 @@ class TableBelief(AbstractUtilityBelief):
 
     def tell(self, query: tuple[Action, ...], answer: Any) -> "TableBelief":
         """Count the answer, update both covariances by rank one, refit; O(n^2)."""
-        self._check(query, answer)
-        query = tuple(jnp.asarray(x, jnp.int32) for x in query)
-        answer = jnp.asarray(answer).astype(self.gram.dtype)
+        query = self._as_query(query)
+        answer = _as_answer(answer, self.gram.dtype)
         count = self.count + 1
         answers = self.answers.add(query, answer)
         gain = self.gain + gain_of(variance(self.covariance, *_pair(query)), self.constants.noise)
@@ -224,16 +230,11 @@ class TableBelief(AbstractUtilityBelief):
     def _estimate(self, x: Action, x2: Action) -> Float[Array, "..."]:
         return self.preference(x, x2) if self.space == "probability" else self.difference(x, x2)
 
-    def _check(self, query: tuple[Action, ...], answer: Any) -> None:
+    def _as_query(self, query: tuple[Action, ...]) -> tuple[Int[Array, ""], ...]:
         expected = 2 if isinstance(self.answers, Duels) else 1
         if len(query) != expected:
             raise ValueError(f"query: expected a tuple of {expected} action(s), got {query!r}")
-        n = self.gram.shape[0]
-        for x in query:
-            if is_concrete(x) and not 0 <= int(x) < n:
-                raise ValueError(f"query: expected action numbers from 0 to {n - 1}, got {int(x)}")
-        if is_concrete(answer) and not 0 <= float(answer) <= 1:
-            raise ValueError(f"answer: expected a number from 0 to 1, got {float(answer)!r}")
+        return tuple(as_index("query", x, self.gram.shape[0]) for x in query)
 
 
 def prior(
@@ -308,9 +309,18 @@ def prior(
     )
 
 
+def _as_answer(answer: Any, dtype: Any) -> Float[Array, ""]:
+    """`answer` as a scalar from 0 to 1; False and True count as 0 and 1."""
+    logical = jnp.result_type(answer) == jnp.bool_
+    scalar = as_floats("answer", jnp.asarray(answer, dtype) if logical else answer, 0, dtype)
+    if is_concrete(scalar) and not bool((scalar >= 0) & (scalar <= 1)):
+        raise ValueError(f"answer: expected a number from 0 to 1, got {float(scalar)!r}")
+    return scalar
+
+
 def _tolerance(given: Any, dtype: Any) -> Float[Array, ""]:
-    default = 1e-6 if dtype == jnp.float64 else 2e-5
-    return jnp.asarray(default if given is None else given, dtype)
+    default = 1e-7 if dtype == jnp.float64 else 2e-5
+    return as_positive("tolerance", default if given is None else given, dtype)
 
 
 def _nothing_to_fit(zeros: Float[Array, " n"]) -> Fit:

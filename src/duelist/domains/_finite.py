@@ -82,15 +82,19 @@ class FiniteDomain(AbstractDomain):
         table = score(ALL, ALL)
         if within is not None:
             table = jnp.where(within[None, :], table, jnp.inf)
-        if distinct and self.size > 1:
-            table = jnp.where(jnp.eye(self.size, dtype=bool), jnp.inf, table)
+        if distinct:
+            others = self.size if within is None else jnp.sum(within)
+            table = jnp.where(jnp.eye(self.size, dtype=bool) & (others > 1), jnp.inf, table)
         leader_key, follower_key = jr.split(key)
         leader = self._best(_restrict(jnp.min(table, axis=1), within), leader_key)
         return leader, self._best(-table[leader], follower_key)
 
     def plausible(self, ucb: PairScore, level: float, utility: Score) -> Plausible:
-        """M_t as a mask of shape [n]."""
-        members = jnp.all(ucb(ALL, ALL) >= level, axis=1)
+        """M_t as a mask of shape [n]; `tolerance` keeps an action that ties with the level.
+
+        Every action ties with itself, and with those that are identical to it, up to rounding.
+        """
+        members = jnp.all(ucb(ALL, ALL) >= level - self.tolerance, axis=1)
         empty = ~jnp.any(members)
         alone = jnp.arange(self.size) == jnp.argmax(utility(ALL))
         return Plausible(members=jnp.where(empty, alone, members), fell_back=empty)

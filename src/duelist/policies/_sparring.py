@@ -63,6 +63,7 @@ class Sparring(AbstractPolicy):
 
 
 def _unless(same: Bool[Array, ""], old: TableBelief, new: TableBelief) -> TableBelief:
-    """The old belief if `same`, but with the new count of answers and what hangs on it."""
+    """The old belief if `same`, with the new counters: nothing was fitted, one more was told."""
     kept = jax.tree.map(lambda a, b: jnp.where(same, a, b), old, new)
-    return dataclasses.replace(kept, count=new.count, next_refresh=new.next_refresh)
+    fitted = dataclasses.replace(kept.fit, steps=jnp.where(same, 0, new.fit.steps))
+    return dataclasses.replace(kept, fit=fitted, count=new.count, next_refresh=new.next_refresh)
