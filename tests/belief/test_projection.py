@@ -7,7 +7,9 @@ import pytest
 import scipy.optimize
 import tinygp
 
-from duelist.belief import FitStatus, prior
+from duelist.belief import FitStatus, _projection, prior
+from duelist.belief._fit import Problem
+from duelist.belief._projection import project
 from duelist.domains import FiniteDomain
 from duelist.links import Logistic, Probit
 
@@ -175,10 +177,13 @@ def test_without_projection_there_is_none(x64):
 
 
 def test_a_batch_is_projected_one_by_one(x64, oracles):
-    """Members inside and outside the ball together, as under vmap over seeds."""
+    """Members inside and outside the ball together, as under vmap over seeds.
+
+    The second member's answers contradict each other on either action, so that its fit is zero.
+    """
     begin = make_prior(x64, "ratings", bound=0.5)
     tell = jax.jit(lambda belief, x, y: belief.tell((x,), y))
-    answers = jnp.asarray([[1, 1, 1, 1], [1, 0, 1, 0]], x64)
+    answers = jnp.asarray([[1, 1, 1, 1], [1, 1, 0, 0]], x64)
 
     def run(column):
         belief = begin
@@ -196,11 +201,21 @@ def test_a_batch_is_projected_one_by_one(x64, oracles):
     np.testing.assert_array_equal(outside, [True, False])
 
 
-def test_an_unmet_tolerance_is_reported(x64, oracles, tell_all):
-    queries, answers = history(oracles, "duels", 0)
-    belief = tell_all(make_prior(x64, "duels", tolerance=0.0), queries, answers)
-    projection = belief.projection
+@pytest.mark.parametrize(
+    ("limit", "status"),
+    [("_MAX_STEPS", FitStatus.max_steps), ("_MAX_HALVINGS", FitStatus.stagnated)],
+)
+def test_an_unmet_tolerance_is_reported(x64, oracles, tell_all, monkeypatch, limit, status):
+    """With one step instead of a hundred, or with no shortening of a step."""
+    queries, answers = history(oracles, "ratings", 0)
+    belief = tell_all(make_prior(x64, "ratings"), queries, answers)
+    few = {"_MAX_STEPS": 1, "_MAX_HALVINGS": 0}[limit]
+    monkeypatch.setattr(_projection, limit, few)
+    constants, tolerance = belief.constants, jnp.asarray(1e-30, x64)
+    problem = Problem(belief.answers, belief.link, belief.gram, belief.factor, constants.lam)
+    projection = project(problem, belief.fit, constants.bound, constants.noise, tolerance)
     assert float(projection.error) > 0
+    assert int(projection.steps) == 1
+    assert bool(projection.status == status)
     assert not bool(projection.converged)
-    assert bool(projection.status != FitStatus.converged)
     assert float(projection.norm) == pytest.approx(BOUND, rel=1e-5)

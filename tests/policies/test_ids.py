@@ -76,10 +76,10 @@ def test_asks_the_greedy_action_with_itself_or_the_informative_one(many, choices
 
 
 def test_explores_with_the_best_probability(many, choices):
-    """For five posteriors with p in the middle: a binomial test on 4000 draws each."""
+    """For the posteriors with p in the middle: a binomial test on 4000 draws each."""
     domain, posteriors = many
-    middling = [i for i, c in enumerate(choices) if 0.1 < c.p < 0.9 and c.clear][:5]
-    assert len(middling) == 5
+    middling = [i for i, c in enumerate(choices) if 0.05 < c.p < 0.95 and c.clear]
+    assert len(middling) >= 4
     for i in middling:
         state = cases.pick(posteriors.beliefs, i)
         chosen = cases.asks_often(IDS(domain, state), state, 4000)
