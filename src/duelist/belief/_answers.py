@@ -6,11 +6,13 @@ is a sum over distinct rows, so its cost depends on the number of actions and ne
 """
 
 import abc
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from duelist._checks import as_floats, is_concrete
 from duelist.domains import Action
 from duelist.links import AbstractLink
 
@@ -130,6 +132,15 @@ class Ratings(AbstractAnswers):
     def expected_slope(self, link: AbstractLink, f: Float[Array, " n"]) -> Float[Array, "n n"]:
         """The slope of every answer, as a diagonal matrix."""
         return jnp.diag((self.yes + self.no) * link.slope(f))
+
+
+def as_answer(answer: Any, dtype: Any) -> Float[Array, ""]:
+    """`answer` as a scalar from 0 to 1; False and True count as 0 and 1."""
+    logical = jnp.result_type(answer) == jnp.bool_
+    scalar = as_floats("answer", jnp.asarray(answer, dtype) if logical else answer, 0, dtype)
+    if is_concrete(scalar) and not bool((scalar >= 0) & (scalar <= 1)):
+        raise ValueError(f"answer: expected a number from 0 to 1, got {float(scalar)!r}")
+    return scalar
 
 
 def signed_sum(table: Float[Array, "n ..."], query: tuple[Action, ...]) -> Float[Array, "..."]:

@@ -136,17 +136,17 @@ def _improve(target: _Target, point: _Point) -> _Point:
     root = target.root()
     rest = solve_triangular(root, target.residual(point.u), lower=True)
     jacobian = solve_triangular(root, target.jacobian(point.u), lower=True)
-    step = _in_ball(jacobian, jacobian @ point.u - rest, target.bound) - point.u
+    step = in_ball(jacobian, jacobian @ point.u - rest, target.bound) - point.u
 
     def objective(u: Float[Array, " n"]) -> Float[Array, ""]:
         return jnp.sum(solve_triangular(root, target.residual(u), lower=True) ** 2) / 2
 
-    scale, stuck = _backtrack(objective, point.u, step, rest @ (jacobian @ step))
+    scale, stuck = backtrack(objective, point.u, step, rest @ (jacobian @ step))
     error = jnp.max(jnp.abs(target.problem.factor @ step))
     return _Point(point.u + scale * step, error, point.steps + 1, stuck)
 
 
-def _in_ball(
+def in_ball(
     matrix: Float[Array, "n n"], vector: Float[Array, " n"], bound: Float[Array, ""]
 ) -> Float[Array, " n"]:
     """The u of ||u|| <= bound that minimises ||matrix u - vector||, for an invertible matrix.
@@ -178,7 +178,7 @@ def _in_ball(
     return u * jnp.minimum(bound / jnp.linalg.norm(u), 1)
 
 
-def _backtrack(
+def backtrack(
     objective: Callable[[Float[Array, " n"]], Float[Array, ""]],
     start: Float[Array, " n"],
     step: Float[Array, " n"],

@@ -12,12 +12,10 @@ import tinygp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from duelist._checks import (
-    as_floats,
     as_index,
     as_positive,
     check_choice,
     check_instance,
-    is_concrete,
 )
 from duelist.belief._answers import (
     AbstractAnswers,
@@ -25,6 +23,7 @@ from duelist.belief._answers import (
     Ratings,
     add_row,
     add_square,
+    as_answer,
     over_pairs,
     signed_sum,
 )
@@ -84,7 +83,7 @@ class TableBelief(AbstractUtilityBelief):
     def tell(self, query: tuple[Action, ...], answer: Any) -> "TableBelief":
         """Count the answer, update both covariances by rank one, refit; O(n^2)."""
         query = self._as_query(query)
-        answer = _as_answer(answer, self.gram.dtype)
+        answer = as_answer(answer, self.gram.dtype)
         count = self.count + 1
         answers = self.answers.add(query, answer)
         gain = self.gain + gain_of(variance(self.covariance, *_pair(query)), self.constants.noise)
@@ -307,15 +306,6 @@ def prior(
         width_rule=width,
         space=space,
     )
-
-
-def _as_answer(answer: Any, dtype: Any) -> Float[Array, ""]:
-    """`answer` as a scalar from 0 to 1; False and True count as 0 and 1."""
-    logical = jnp.result_type(answer) == jnp.bool_
-    scalar = as_floats("answer", jnp.asarray(answer, dtype) if logical else answer, 0, dtype)
-    if is_concrete(scalar) and not bool((scalar >= 0) & (scalar <= 1)):
-        raise ValueError(f"answer: expected a number from 0 to 1, got {float(scalar)!r}")
-    return scalar
 
 
 def _tolerance(given: Any, dtype: Any) -> Float[Array, ""]:
