@@ -93,6 +93,12 @@ def published(feedback: str, function: str, variant: str, algorithm: str) -> Pub
     return tables.get(feedback, {}).get(function, {}).get(algorithm)
 
 
+def lowest(feedback: str, function: str) -> float:
+    """The lowest mean regret that the paper reports for a problem."""
+    row = (TABLE1 if feedback == "duels" else TABLE2)[function]
+    return min(cell.mean for cell in row.values())
+
+
 def _parse(algorithms: tuple[str, ...], row: str) -> dict[str, Published]:
     return {a: _cell(text) for a, text in zip(algorithms, row.split(), strict=True)}
 
