@@ -10,12 +10,18 @@ from tests.belief import oracles as _oracles
 
 
 @eqx.filter_jit
-def _tell_all(belief, columns, answers):
-    def step(belief, told):
-        query, answer = told
-        return belief.tell(query, answer), None
+def _tell_all(belief, columns, answers, count):
+    def step(k, belief):
+        return belief.tell(tuple(column[k] for column in columns), answers[k])
 
-    return jax.lax.scan(step, belief, (columns, answers))
+    return jax.lax.fori_loop(0, count, step, belief)
+
+
+def _padded(values, dtype):
+    """`values` in an array of 512, 1024, ... entries, so that one program tells any number."""
+    values = np.asarray(values)
+    size = max(512, 1 << (len(values) - 1).bit_length())
+    return jnp.zeros(size, dtype).at[: len(values)].set(values.astype(dtype))
 
 
 @pytest.fixture(scope="session")
@@ -26,12 +32,12 @@ def oracles():
 
 @pytest.fixture(scope="session")
 def tell_all():
-    """A function: the belief after a list of queries and answers, told in one compiled scan."""
+    """A function: the belief after a list of queries and answers, told in one compiled loop."""
 
     def tell_all(belief, queries, answers):
-        columns = tuple(jnp.asarray(column, jnp.int32) for column in zip(*queries, strict=True))
-        belief, _ = _tell_all(belief, columns, jnp.asarray(answers, belief.gram.dtype))
-        return belief
+        columns = tuple(_padded(column, jnp.int32) for column in zip(*queries, strict=True))
+        answers = _padded(answers, belief.gram.dtype)
+        return _tell_all(belief, columns, answers, jnp.asarray(len(queries), jnp.int32))
 
     return tell_all
 
