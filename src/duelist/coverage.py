@@ -12,7 +12,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from duelist._checks import check_count, check_instance
 from duelist.belief import AbstractUtilityBelief, Constants
@@ -64,7 +64,7 @@ def coverage(
 def _compiled(
     policy: AbstractBeliefPolicy,
     environments: AbstractEnvironment,
-    keys: PRNGKeyArray,
+    keys: Key[Array, " runs"],
     horizon: int,
 ) -> Coverage:
     def run(environment: AbstractEnvironment, key: PRNGKeyArray) -> Coverage:

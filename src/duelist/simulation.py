@@ -11,7 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from duelist._checks import check_count, check_instance
 from duelist.belief import Fit
@@ -151,7 +151,7 @@ def _checked(
 def _compiled(
     policy: AbstractPolicy,
     environment: AbstractEnvironment,
-    keys: PRNGKeyArray,
+    keys: Key[Array, " seeds"],
     *,
     steps: Int[Array, ""],
     capacity: int,

@@ -136,7 +136,7 @@ class Ratings(AbstractAnswers):
 
 def as_answer(answer: Any, dtype: Any) -> Float[Array, ""]:
     """`answer` as a scalar from 0 to 1; False and True count as 0 and 1."""
-    logical = jnp.result_type(answer) == jnp.bool_
+    logical = isinstance(answer, bool) or getattr(answer, "dtype", None) == jnp.bool_
     scalar = as_floats("answer", jnp.asarray(answer, dtype) if logical else answer, 0, dtype)
     if is_concrete(scalar) and not bool((scalar >= 0) & (scalar <= 1)):
         raise ValueError(f"answer: expected a number from 0 to 1, got {float(scalar)!r}")
