@@ -50,6 +50,13 @@ def grid():
 
 
 @pytest.fixture
+def double():
+    """Double precision alone, for what does not depend on the precision; the dtype."""
+    with jax.enable_x64(True):
+        yield np.dtype(np.float64)
+
+
+@pytest.fixture
 def unchecked():
     """Without the type checker that the tests put around every function, as users run it."""
     before = jaxtyping.config.jaxtyping_disable

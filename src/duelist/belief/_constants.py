@@ -45,14 +45,27 @@ def constants(
     - `domain`: max ||k(x, .) - k(x', .)||, the exact supremum over the domain, the narrowest.
 
     Raises:
-        ValueError: `lam` or `bound` is not a finite number above zero, `rule` is unknown, or
-            "nonnegative" is claimed of a kernel with negative values.
+        ValueError: `lam` or `bound` is not a finite number above zero, `lam` is too small for
+            the rounding of the dtype (below 6.4e-6 in float32 for the unit kernel), `rule` is
+            unknown, or "nonnegative" is claimed of a kernel with negative values.
     """
     check_choice("range_rule", rule, get_args(RangeRule))
-    lam = as_positive("lam", lam, gram.dtype)
+    lam = _resolved(as_positive("lam", lam, gram.dtype), gram)
     bound = as_positive("bound", bound, gram.dtype)
     radius = bound * (_spread(gram, rule) if duels else largest_value(gram))
     return Constants(lam, bound, radius, link.kappa(radius), link.lipschitz(radius))
+
+
+def _resolved(lam: Float[Array, ""], gram: Float[Array, "n n"]) -> Float[Array, ""]:
+    """`lam`, refused below eps^(3/4) max k(x, x), where rounding swamps fit and widths."""
+    if is_concrete(lam) and is_concrete(gram):
+        eps = float(jnp.finfo(gram.dtype).eps)
+        least = eps**0.75 * float(jnp.max(jnp.diagonal(gram)))
+        if float(lam) < least:
+            raise ValueError(
+                f"lam: expected at least {least:.2g} in {gram.dtype}, got {float(lam):.2g}"
+            )
+    return lam
 
 
 def _spread(gram: Float[Array, "n n"], rule: RangeRule) -> Float[Array, ""]:

@@ -18,7 +18,11 @@ from duelist.domains import Action
 def posterior_covariance(
     factor: Float[Array, "n n"], precision: Float[Array, "n n"]
 ) -> Float[Array, "n n"]:
-    """C from scratch, O(n^3): `precision` is D'WD. The system solved has eigenvalues >= 1."""
+    """C from scratch, O(n^3): `precision` is D'WD. The system solved has eigenvalues >= 1.
+
+    NaN if the largest of them exceeds 1/eps, so that rounding hides the smallest: in float32 that
+    takes about 1e7 answers on one query per unit of lambda.
+    """
     half = half_covariance(factor, precision)
     return half.T @ half
 
@@ -35,9 +39,12 @@ def half_covariance(
 def rank_one(
     covariance: Float[Array, "n n"], query: tuple[Action, ...], noise: Float[Array, ""]
 ) -> Float[Array, "n n"]:
-    """C after one more observation whose weight is 1/noise: C - c c' / (noise + d'c), c = C d."""
+    """C after one more observation whose weight is 1/noise: C - c c' / (noise + d'c), c = C d.
+
+    d'c is a variance; what rounding leaves of it below zero is set to zero.
+    """
     column = signed_sum(covariance, query)
-    scaled = column / jnp.sqrt(noise + signed_sum(column, query))
+    scaled = column / jnp.sqrt(noise + jnp.maximum(signed_sum(column, query), 0))
     return covariance - scaled[:, None] * scaled[None, :]
 
 

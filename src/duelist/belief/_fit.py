@@ -26,7 +26,7 @@ class FitStatus(eqx.Enumeration):
     """How a fit ended."""
 
     converged = "the remaining Newton step is below the tolerance"
-    stagnated = "no step lowers the objective any more: rounding limits this fit"
+    stagnated = "no step can be found that lowers the objective: rounding limits this fit"
     max_steps = "the largest number of Newton steps was reached before the tolerance"
 
 
@@ -80,6 +80,12 @@ class Problem(NamedTuple):
         """The Laplace posterior at f, from scratch: C = (K^-1 + D'WD/lambda)^-1."""
         hessian = self.answers.hessian(self.link, f)
         return Metric(posterior_covariance(self.factor, hessian / self.lam), hessian)
+
+    def renewed(self, f: Float[Array, " n"], metric: Metric) -> tuple[Metric, Bool[Array, ""]]:
+        """`metric` at f and True, or as it was and False where rounding makes it NaN at f."""
+        new = self.metric(f)
+        finite = jnp.all(jnp.isfinite(new.covariance))
+        return jax.tree.map(lambda a, b: jnp.where(finite, a, b), new, metric), finite
 
 
 class _Point(NamedTuple):
@@ -180,11 +186,11 @@ def _exact(
     def improve(
         carry: tuple[_Point, Metric, Array, Array],
     ) -> tuple[_Point, Metric, Array, Array]:
-        point, _, steps, _ = carry
-        metric = problem.metric(point.f)
+        point, metric, steps, _ = carry
+        metric, renewed = problem.renewed(point.f, metric)
         point = _evaluate(problem, metric, point.w)
         w, stuck = _backtrack(problem, point, point.direction)
-        return _evaluate(problem, metric, w), metric, steps + 1, stuck
+        return _evaluate(problem, metric, w), metric, steps + 1, stuck | ~renewed
 
     begin = (point, metric, steps, jnp.array(False))
     return jax.lax.while_loop(unfinished, improve, begin)

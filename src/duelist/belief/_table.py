@@ -128,13 +128,16 @@ class TableBelief(AbstractUtilityBelief):
     ) -> tuple[Float[Array, "n n"], Metric, Int[Array, ""]]:
         """Both covariances from scratch now and then, O(n^3), at a pace that costs O(log t) times.
 
-        It wipes out the drift of rank-one updates and brings the Laplace weights up to date.
+        It wipes out the drift of rank-one updates and brings the Laplace weights up to date. Where
+        rounding leaves no answer (see `posterior_covariance`) the rank-one updates stand.
         """
         due = count >= self.next_refresh
 
         def scratch() -> tuple[Float[Array, "n n"], Metric]:
             precision = problem.answers.square() / self.constants.noise
-            return posterior_covariance(self.factor, precision), problem.metric(fitted.f)
+            new = posterior_covariance(self.factor, precision)
+            kept = jnp.where(jnp.all(jnp.isfinite(new)), new, covariance)
+            return kept, problem.renewed(fitted.f, metric)[0]
 
         covariance, metric = jax.lax.cond(due, scratch, lambda: (covariance, metric))
         pace = jnp.maximum(count // _REFRESH_GROWTH, _FIRST_REFRESH)
