@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import hypothesis
 import jax
+import jaxtyping
 import numpy as np
 import pytest
 
@@ -28,3 +29,12 @@ def x64(request: pytest.FixtureRequest) -> Iterator[np.dtype]:
     """
     with jax.enable_x64(request.param == "float64"):
         yield np.dtype(request.param)
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """Without the type checker that the tests put around every function, as users run it."""
+    before = jaxtyping.config.jaxtyping_disable
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", before)

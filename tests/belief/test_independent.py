@@ -109,7 +109,7 @@ def test_refuses_bad_queries_answers_and_a_second_action():
         belief.tell((0, 1), 1)
     with pytest.raises(ValueError, match="query: expected action numbers from 0 to 5, got -1"):
         belief.tell((-1,), 1)
-    with pytest.raises(ValueError, match="answer: expected a number from 0 to 1, got -0.5"):
+    with pytest.raises(ValueError, match=r"answer: expected a number from 0 to 1, got -0\.5"):
         belief.tell((0,), -0.5)
     with pytest.raises(ValueError, match="x2: expected None"):
         belief.ucb(0, 1)

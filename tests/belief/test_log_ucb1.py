@@ -234,7 +234,7 @@ def test_refuses_bad_queries_answers_and_a_second_action():
         belief.tell((0, 1), 1)
     with pytest.raises(ValueError, match="query: expected action numbers from 0 to 8, got 9"):
         belief.tell((9,), 1)
-    with pytest.raises(ValueError, match="answer: expected a number from 0 to 1, got 2.0"):
+    with pytest.raises(ValueError, match=r"answer: expected a number from 0 to 1, got 2\.0"):
         belief.tell((0,), 2)
     with pytest.raises(ValueError, match="x2: expected None"):
         belief.lcb(0, 1)

@@ -1,4 +1,4 @@
-"""GP-UCB's belief against the textbook formulas of Gaussian process regression, answer by answer."""
+"""GP-UCB's belief against the textbook formulas of Gaussian process regression."""
 
 import equinox as eqx
 import jax
