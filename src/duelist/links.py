@@ -44,6 +44,18 @@ class AbstractLink(eqx.Module):
     def curvature(self, h: Float[Array, "..."]) -> Float[Array, "..."]:
         """-d^2 log s(h) / dh^2, the weight of an answer in the Hessian; never negative."""
 
+    def probabilities(self, f: Float[Array, " n"]) -> Float[Array, "n n"]:
+        """s(f_i - f_j) for all pairs."""
+        return self.probability(f[:, None] - f[None, :])
+
+    def pulls(self, f: Float[Array, " n"], wins: Float[Array, "n n"]) -> Float[Array, " n"]:
+        """The derivative by f of sum_ij wins_ij loss(f_i - f_j)."""
+        h = f[:, None] - f[None, :]
+        table = self.pull(h, wins, jnp.zeros_like(wins))
+        # Products with ones, for XLA's sums over the rows of a table take several times as long.
+        ones = jnp.ones_like(f)
+        return table @ ones - ones @ table
+
     def kappa(self, radius: Float[Array, ""]) -> Float[Array, ""]:
         """kappa = sup of 1/s'(a) over |a| <= radius (below eq. def_sigma).
 
@@ -81,6 +93,34 @@ class Logistic(AbstractLink):
     def curvature(self, h: Float[Array, "..."]) -> Float[Array, "..."]:
         """s(h) s(-h), the same as the slope."""
         return self.slope(h)
+
+    def probabilities(self, f: Float[Array, " n"]) -> Float[Array, "n n"]:
+        """s(f_i - f_j) = e_i / (e_i + e_j) with e = exp(f): n exponentials instead of n^2."""
+
+        def factored(e: Float[Array, " n"]) -> Float[Array, "n n"]:
+            return e[:, None] / (e[:, None] + e[None, :])
+
+        return _with_exponentials(f, factored, lambda: super(Logistic, self).probabilities(f))
+
+    def pulls(self, f: Float[Array, " n"], wins: Float[Array, "n n"]) -> Float[Array, " n"]:
+        """sum_j wins_ji s(f_i - f_j) - wins_ij s(f_j - f_i), with n exponentials like above."""
+
+        def factored(e: Float[Array, " n"]) -> Float[Array, " n"]:
+            shares = wins / (e[:, None] + e[None, :])
+            return e * (jnp.ones_like(e) @ shares) - shares @ e
+
+        return _with_exponentials(f, factored, lambda: super(Logistic, self).pulls(f, wins))
+
+
+def _with_exponentials(
+    f: Float[Array, " n"],
+    factored: Callable[[Float[Array, " n"]], Array],
+    direct: Callable[[], Array],
+) -> Array:
+    """`factored` of exp(f) up to a constant factor, or `direct` where that leaves the range."""
+    top, bottom = jnp.max(f), jnp.min(f)
+    fits = (top - bottom) / 2 < 0.9 * math.log(float(jnp.finfo(f.dtype).max))
+    return jax.lax.cond(fits, lambda: factored(jnp.exp(f - (top + bottom) / 2)), direct)
 
 
 class Probit(AbstractLink):
@@ -175,5 +215,17 @@ def _derivative(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
 
 
 def _mills(h: Float[Array, "..."]) -> Float[Array, "..."]:
-    """phi(h) / Phi(h) = sqrt(2/pi) / erfcx(-h / sqrt(2)), accurate in both tails."""
-    return math.sqrt(2 / math.pi) / jax.scipy.special.erfcx(-h / math.sqrt(2))
+    """phi(h) / Phi(h) = sqrt(2/pi) / erfcx(-h / sqrt(2)), accurate in both tails.
+
+    JAX's erfcx is zero in a window where erfc underflows (h near -13.2 in float32, near -37.6 in
+    float64), so that below it the asymptotic series of Phi takes over: -h over
+    1 - 1/h^2 + 3/h^4 - 15/h^6 + ..., whose first omitted term is below eps/8 there.
+    """
+    far = -0.95 * math.sqrt(-2 * math.log(float(jnp.finfo(h.dtype).tiny)))
+    outer = jnp.minimum(h, far)
+    inverse = 1 / jnp.square(outer)
+    series = jnp.ones_like(h)
+    for odd in (11, 9, 7, 5, 3, 1):
+        series = 1 - odd * inverse * series
+    near = math.sqrt(2 / math.pi) / jax.scipy.special.erfcx(-jnp.maximum(h, far) / math.sqrt(2))
+    return jnp.where(h < far, -outer / series, near)

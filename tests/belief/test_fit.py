@@ -41,7 +41,7 @@ def random_problem(oracles, dtype, feedback, link, lam=0.3, seed=0, count=40):
     )
     if feedback == "duels":
         yes = yes * (1 - jnp.eye(N, dtype=dtype))
-        answers = Duels(yes, yes.T)
+        answers = Duels(yes)
     else:
         answers = Ratings(yes, no)
     return Problem(answers, link, gram, factor(gram), jnp.asarray(lam, dtype))
@@ -253,7 +253,7 @@ def test_hard_data_stay_finite_and_the_error_reported_is_true(x64, oracles, tell
     """
     lam = LEAST[x64.name] if lam == "least" else max(lam, LEAST[x64.name])
     tolerance = {"float32": 2e-5, "float64": 1e-7}[x64.name]
-    # With a nearly constant kernel the reference cancels: its 300 pulls add up to rounding / lambda.
+    # With a nearly constant kernel the reference cancels: 300 pulls leave rounding / lambda.
     rounding = 300 * np.finfo(float).eps / lam if scale > 1 else 0.0
     for name, queries in HARD.items():
         belief = make_prior(x64, scale=scale, lam=lam)
