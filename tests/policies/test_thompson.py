@@ -21,7 +21,7 @@ def belief(x64_mode):
     """Four actions with counts of duels and a centre that no fit made, and lambda = 0.5."""
     made = prior(cases.domain_of(4), cases.KERNEL, lam=0.5)
     wins = np.array([[0, 3, 1, 2], [1, 0, 2, 0], [0, 4, 0, 5], [1, 0, 2, 0]], float)
-    answers = dataclasses.replace(made.answers, wins=jnp.asarray(wins), losses=jnp.asarray(wins.T))
+    answers = dataclasses.replace(made.answers, wins=jnp.asarray(wins))
     f = jnp.asarray([0.6, -0.2, 0.4, 0.1])
     return dataclasses.replace(made, answers=answers, fit=dataclasses.replace(made.fit, f=f))
 

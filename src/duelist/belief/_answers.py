@@ -56,17 +56,14 @@ class Duels(AbstractAnswers):
     """
 
     wins: Float[Array, "n n"]
-    losses: Float[Array, "n n"]
 
     def add(self, query: tuple[Action, ...], answer: Float[Array, ""]) -> "Duels":
         """Count the duel of the two actions in `query`."""
-        i, j = query
-        counted = jnp.where(i == j, 0, 1).astype(answer.dtype)
-        won, lost = counted * answer, counted * (1 - answer)
-        return Duels(
-            wins=self.wins.at[i, j].add(won).at[j, i].add(lost),
-            losses=self.losses.at[i, j].add(lost).at[j, i].add(won),
-        )
+        first, second = (indicator(x, self.wins.shape[0], self.wins.dtype) for x in query)
+        counted = 1 - first @ second
+        won = (counted * answer) * first[:, None] * second[None, :]
+        lost = (counted * (1 - answer)) * second[:, None] * first[None, :]
+        return Duels(self.wins + won + lost)
 
     def loss(self, link: AbstractLink, f: Float[Array, " n"]) -> Float[Array, ""]:
         """sum_ij wins_ij * -log s(f_i - f_j)."""
@@ -74,25 +71,25 @@ class Duels(AbstractAnswers):
 
     def gradient(self, link: AbstractLink, f: Float[Array, " n"]) -> Float[Array, " n"]:
         """What all duels of an action together pull it by."""
-        return jnp.sum(link.pull(_differences(f), self.wins, self.losses), axis=1)
+        return link.pulls(f, self.wins)
 
     def hessian(self, link: AbstractLink, f: Float[Array, " n"]) -> Float[Array, "n n"]:
         """The Laplacian with the curvature of every duel as its weight."""
-        h = _differences(f)
-        return _laplacian(self.wins * link.curvature(h) + self.losses * link.curvature(-h))
+        weights = self.wins * link.curvature(_differences(f))
+        return _laplacian(weights + weights.T)
 
     def square(self) -> Float[Array, "n n"]:
         """The Laplacian with how often i and j met as the weight."""
-        return _laplacian(self.wins + self.losses)
+        return _laplacian(self.wins + self.wins.T)
 
     def expected(self, link: AbstractLink, f: Float[Array, " n"]) -> Float[Array, " n"]:
         """Over the opponents of an action, wins to be expected less half of the duels."""
         excess = link.probability(_differences(f)) - 0.5
-        return jnp.sum((self.wins + self.losses) * excess, axis=1)
+        return jnp.sum((self.wins + self.wins.T) * excess, axis=1)
 
     def expected_slope(self, link: AbstractLink, f: Float[Array, " n"]) -> Float[Array, "n n"]:
         """The Laplacian with the slope of every duel as its weight."""
-        return _laplacian((self.wins + self.losses) * link.slope(_differences(f)))
+        return _laplacian((self.wins + self.wins.T) * link.slope(_differences(f)))
 
 
 class Ratings(AbstractAnswers):
@@ -143,31 +140,19 @@ def as_answer(answer: Any, dtype: Any) -> Float[Array, ""]:
     return scalar
 
 
-def signed_sum(table: Float[Array, "n ..."], query: tuple[Action, ...]) -> Float[Array, "..."]:
-    """d' A for the row d of D that `query` makes: A_i, or A_i - A_j."""
-    return table[query[0]] if len(query) == 1 else table[query[0]] - table[query[1]]
+def indicator(x: Action, n: int, dtype: Any) -> Float[Array, " n"]:
+    """e_x, one at the action x and zero elsewhere."""
+    return (jnp.arange(n, dtype=jnp.int32) == x).astype(dtype)
 
 
-def add_row(
-    vector: Float[Array, " n"], query: tuple[Action, ...], weight: Float[Array, ""]
-) -> Float[Array, " n"]:
-    """v + weight d for the row d of D that `query` makes; nothing for x against itself."""
-    if len(query) == 1:
-        return vector.at[query[0]].add(weight)
-    return vector.at[query[0]].add(weight).at[query[1]].add(-weight)
+def signed_row(query: tuple[Action, ...], n: int, dtype: Any) -> Float[Array, " n"]:
+    """The row d of D that `query` makes: e_i, or e_i - e_j, zero for x against itself.
 
-
-def add_square(
-    matrix: Float[Array, "n n"], query: tuple[Action, ...], weight: Float[Array, ""]
-) -> Float[Array, "n n"]:
-    """A + weight d d' for the row d of D that `query` makes; nothing for x against itself."""
-    i, j = query[0], query[-1]
-    if len(query) == 1:
-        return matrix.at[i, i].add(weight)
-    weight = jnp.where(i == j, 0, weight)
-    return (
-        matrix.at[i, i].add(weight).at[j, j].add(weight).at[i, j].add(-weight).at[j, i].add(-weight)
-    )
+    Sums and products with it take the place of indexing by traced numbers, which XLA would repeat
+    for every entry of the tables that use the result.
+    """
+    rows = [indicator(x, n, dtype) for x in query]
+    return rows[0] if len(rows) == 1 else rows[0] - rows[1]
 
 
 def over_pairs(

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
-from duelist.belief._answers import over_pairs, signed_sum
+from duelist.belief._answers import over_pairs, signed_row
 from duelist.domains import Action
 
 
@@ -43,9 +43,10 @@ def rank_one(
 
     d'c is a variance; what rounding leaves of it below zero is set to zero.
     """
-    column = signed_sum(covariance, query)
-    scaled = column / jnp.sqrt(noise + jnp.maximum(signed_sum(column, query), 0))
-    return covariance - scaled[:, None] * scaled[None, :]
+    row = signed_row(query, covariance.shape[0], covariance.dtype)
+    column = covariance @ row
+    share = 1 / (noise + jnp.maximum(row @ column, 0))
+    return covariance - column[:, None] * column[None, :] * share
 
 
 def variance(covariance: Float[Array, "n n"], x: Action, x2: Any) -> Float[Array, "..."]:

@@ -21,11 +21,9 @@ from duelist.belief._answers import (
     AbstractAnswers,
     Duels,
     Ratings,
-    add_row,
-    add_square,
     as_answer,
     over_pairs,
-    signed_sum,
+    signed_row,
 )
 from duelist.belief._base import AbstractUtilityBelief
 from duelist.belief._beta import AbstractBeta, FixedBeta
@@ -111,12 +109,13 @@ class TableBelief(AbstractUtilityBelief):
         self, query: tuple[Action, ...], answer: Float[Array, ""]
     ) -> tuple[Metric, Float[Array, " n"]]:
         """The metric and the residual that a new answer makes, at the estimate before it."""
-        h = signed_sum(self.fit.f, query)
+        row = signed_row(query, self.gram.shape[0], self.gram.dtype)
+        h = row @ self.fit.f
         weight = answer * self.link.curvature(h) + (1 - answer) * self.link.curvature(-h)
         covariance = rank_one(self.metric.covariance, query, self.constants.lam / weight)
+        hessian = self.metric.hessian + weight * row[:, None] * row[None, :]
         pull = self.link.pull(h, answer, 1 - answer) / self.constants.lam
-        residual = add_row(self.fit.residual, query, pull)
-        return Metric(covariance, add_square(self.metric.hessian, query, weight)), residual
+        return Metric(covariance, hessian), self.fit.residual + pull * row
 
     def _refreshed(
         self,
@@ -173,6 +172,8 @@ class TableBelief(AbstractUtilityBelief):
 
     def preference(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
         """s(h_t(x, x2)), the estimated probability that x is preferred to x2."""
+        if isinstance(x, slice) and isinstance(x2, slice):
+            return self.link.probabilities(self.centre)[x, x2]
         return self.link.probability(self.difference(x, x2))
 
     def width(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
@@ -290,7 +291,7 @@ def prior(
     zeros = jnp.zeros(n, dtype)
     duels = feedback == "duels"
     none = jnp.zeros((n, n), dtype)
-    answers = Duels(none, none) if duels else Ratings(zeros, zeros)
+    answers = Duels(none) if duels else Ratings(zeros, zeros)
     return TableBelief(
         gram=matrix,
         factor=factor(matrix),
