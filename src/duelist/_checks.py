@@ -4,7 +4,7 @@ Values are looked at only when they are concrete. Inside `jit` or `vmap` an argu
 without a value, so only its shape and dtype are checked there.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import jax.core
@@ -101,6 +101,22 @@ def check_count(name: str, value: Any, at_least: int = 1) -> int:
     if value < at_least:
         raise ValueError(f"{name}: expected at least {at_least}, got {value}")
     return int(value)
+
+
+def check_seeds(seeds: Sequence[int] | int) -> list[int]:
+    """The seeds as Python integers; 0, ..., seeds - 1 if a number of them is given.
+
+    Raises:
+        TypeError, ValueError: there are none, or one is no integer from 0 to 2^32 - 1.
+    """
+    if isinstance(seeds, (int, np.integer)):
+        return list(range(check_count("seeds", seeds)))
+    numbers = [check_count("seeds", seed, at_least=0) for seed in seeds]
+    if not numbers:
+        raise ValueError("seeds: expected at least one seed, got none")
+    if max(numbers) >= 2**32:
+        raise ValueError(f"seeds: expected numbers below 2^32, got {max(numbers)}")
+    return numbers
 
 
 def check_choice(name: str, value: str, choices: Collection[str]) -> str:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
-from duelist._checks import check_count, check_instance
+from duelist._checks import check_count, check_instance, check_seeds
 from duelist.belief import AbstractUtilityBelief, Constants
 from duelist.domains import ALL
 from duelist.environments import AbstractEnvironment
@@ -56,7 +56,7 @@ def coverage(
     check_instance("policy", policy, AbstractBeliefPolicy)
     check_instance("environments", environments, AbstractEnvironment)
     check_count("horizon", horizon)
-    keys = jax.vmap(jr.key)(jnp.asarray(list(seeds), jnp.uint32))
+    keys = jax.vmap(jr.key)(jnp.asarray(check_seeds(seeds), jnp.uint32))
     return _compiled(policy, environments, keys, horizon)
 
 
@@ -78,7 +78,8 @@ def _compiled(
 
         return jax.lax.scan(step, policy.belief, jr.split(key, horizon))[1]
 
-    return eqx.filter_vmap(run, in_axes=(eqx.if_array(0), 0))(environments, keys)
+    arrays, rest = eqx.partition(environments, eqx.is_array)
+    return jax.lax.map(lambda item: run(eqx.combine(item[0], rest), item[1]), (arrays, keys))
 
 
 def check(

@@ -1,10 +1,13 @@
-"""Simulation: a policy asks, an environment answers, regret is counted; compiled and vmapped.
+"""Simulation: a policy asks, an environment answers, regret is counted, in one compiled program.
 
-One compiled program serves every seed, every hyper-parameter and every horizon of the same bucket
-(horizons are rounded up to a power of two for the storage, not for the work).
+It serves every seed, every hyper-parameter and every horizon of the same bucket (horizons are
+rounded up to a power of two for the storage, not for the work). Runs are vmapped on accelerators.
+A CPU takes them one after the other: the tables of a single run stay in its cache, and none waits
+for the slowest fit of all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -13,7 +16,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
-from duelist._checks import check_count, check_instance
+from duelist._checks import check_count, check_instance, check_seeds
 from duelist.belief import Fit
 from duelist.environments import AbstractEnvironment
 from duelist.policies import AbstractPolicy, Query, State
@@ -136,15 +139,23 @@ def _checked(
     check_instance("policy", policy, AbstractPolicy)
     check_instance("environment", environment, AbstractEnvironment)
     check_count("horizon", horizon)
-    numbers = list(range(check_count("seeds", seeds))) if isinstance(seeds, int) else list(seeds)
-    if not numbers:
-        raise ValueError("seeds: expected at least one seed, got none")
-    keys = jax.vmap(jr.key)(jnp.asarray(numbers, jnp.uint32))
+    keys = jax.vmap(jr.key)(jnp.asarray(check_seeds(seeds), jnp.uint32))
+    _check_leading("policies", policy if axes.policy else None, None)
+    _check_leading("environments", environment if axes.environment else None, keys.shape[0])
     capacity = 1 << (horizon - 1).bit_length()
     steps = jnp.asarray(horizon, jnp.int32)
     trace = _compiled(policy, environment, keys, steps=steps, capacity=capacity, axes=axes)
     time_axis = 2 if axes.policy else 1
     return jax.tree.map(lambda x: jax.lax.slice_in_dim(x, 0, horizon, axis=time_axis), trace)
+
+
+def _check_leading(name: str, module: eqx.Module | None, size: int | None) -> None:
+    """Raise a ValueError unless all arrays have a leading axis of one size (`size` if given)."""
+    shapes = [x.shape for x in jax.tree.leaves(eqx.filter(module, eqx.is_array))]
+    sizes = {shape[0] if shape else None for shape in shapes} | ({size} if size else set())
+    if shapes and (len(sizes) > 1 or None in sizes):
+        wanted = f"of length {size}, one for each seed" if size else "of the same length"
+        raise ValueError(f"{name}: expected arrays with a leading axis {wanted}, got {shapes}")
 
 
 @eqx.filter_jit
@@ -157,15 +168,25 @@ def _compiled(
     capacity: int,
     axes: _Axes,
 ) -> Trace:
-    def single(policy: AbstractPolicy, environment: AbstractEnvironment, key: Array) -> Trace:
-        return run(policy, environment, steps, key, capacity)
+    arrays, rest = eqx.partition(environment, lambda x: axes.environment and eqx.is_array(x))
 
-    own = eqx.if_array(0) if axes.environment else None
-    over_seeds = eqx.filter_vmap(single, in_axes=(None, own, 0))
+    def over_seeds(policy: AbstractPolicy) -> Trace:
+        def single(item: tuple[AbstractEnvironment, Array]) -> Trace:
+            own, key = item
+            return run(policy, eqx.combine(own, rest), steps, key, capacity)
+
+        return _each(single, (arrays, keys))
+
     if not axes.policy:
-        return over_seeds(policy, environment, keys)
-    over_policies = eqx.filter_vmap(over_seeds, in_axes=(eqx.if_array(0), None, None))
-    return over_policies(policy, environment, keys)
+        return over_seeds(policy)
+    settings, shared = eqx.partition(policy, eqx.is_array)
+    return _each(lambda setting: over_seeds(eqx.combine(setting, shared)), settings)
+
+
+def _each(function: Callable[[Any], Trace], items: Any) -> Trace:
+    """`function` of every item of the leading axis; which way is a matter of the platform."""
+    one_by_one = partial(jax.lax.map, function)
+    return jax.lax.platform_dependent(items, cpu=one_by_one, default=jax.vmap(function))
 
 
 def run(
