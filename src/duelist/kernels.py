@@ -2,6 +2,11 @@
 
 The dueling kernel k^D on pairs, the Gram matrix with its checks, and the conversion of a kernel
 with another variance to the unit kernel that the theory assumes (k(x, x) <= 1).
+
+All of tinygp's kernels measure distance by the sum of absolute differences (`L1Distance`) unless
+told otherwise, but for `ExpSquared`. With more than one feature the usual Matern and rational
+quadratic kernels need `distance=tinygp.kernels.L2Distance()`; `ExpSineSquared` belongs on a single
+feature (`tinygp.transforms.Subspace`). A length scale per feature: `tinygp.transforms.Linear`.
 """
 
 from typing import Any, NamedTuple
