@@ -59,6 +59,11 @@ def test_cells_are_as_printed(feedback, function, algorithm, cell):
     assert published(feedback, function, "", algorithm) == cell
 
 
+def test_resolution_is_the_last_digit_of_the_mean():
+    assert TABLE1["ackley"]["multisbm"].resolution == 1
+    assert TABLE2["ackley"]["lgp-ucb"].resolution == pytest.approx(0.01)
+
+
 def test_bold_cells_are_as_printed():
     bold = {f: [a for a, cell in row.items() if cell.bold] for f, row in TABLE1.items()}
     assert bold["matyas"] == ["multisbm", "rucb"]

@@ -76,10 +76,11 @@ def is_tied(mean: float, error: float, best: float, best_error: float) -> bool:
     """Whether a mean is within two standard errors of the lowest one.
 
     The standard error is that of the difference of two independent means. Without standard errors
-    (one seed) only equal means are tied.
+    (one seed) only means that are equal up to rounding are tied.
     """
     spread = math.hypot(error, best_error)
-    return mean - best <= (0.0 if math.isnan(spread) else 2 * spread)
+    rounding = 1e-9 * abs(best)
+    return mean - best <= rounding + (0.0 if math.isnan(spread) else 2 * spread)
 
 
 def arrange(

@@ -32,6 +32,7 @@ ALGORITHM_NAMES: Final[Mapping[str, str]] = {
     "sparring": "Sparring",
     "thompson": "Double Thompson",
     "random": "Random",
+    "random-rating": "Random ratings",
 }
 """How algorithms are called in tables and figures; the paper's first, in its order."""
 
@@ -73,6 +74,12 @@ class Published(NamedTuple):
     standard_error: float
     bold: bool
     text: str
+
+    @property
+    def resolution(self) -> float:
+        """One unit of the last digit of the mean."""
+        _, _, decimals = self.text.split()[0].partition(".")
+        return float(10 ** -len(decimals))
 
 
 def published(feedback: str, function: str, variant: str, algorithm: str) -> Published | None:
