@@ -35,7 +35,8 @@ def maximum_gain(
         covariance: Float[Array, "n n"], _: None
     ) -> tuple[Float[Array, "n n"], Float[Array, ""]]:
         variances = variance(covariance, ALL, ALL if duels else None)
-        query: tuple[Action, ...] = jnp.unravel_index(jnp.argmax(variances), variances.shape)
+        widest = jnp.unravel_index(jnp.argmax(variances), variances.shape)
+        query: tuple[Action, ...] = tuple(x.astype(jnp.int32) for x in widest)
         return rank_one(covariance, query, noise), gain_of(jnp.max(variances), noise)
 
     _, gains = jax.lax.scan(observe, gram, None, length=horizon)
