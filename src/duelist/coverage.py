@@ -100,13 +100,23 @@ def check(
 
 
 def regret_bound(
-    constants: Constants, beta: Float[Array, ""], gain: Float[Array, ""], horizon: Int[Array, ""]
+    constants: Constants,
+    beta: Float[Array, ""],
+    gain: Float[Array, ""],
+    horizon: Int[Array, ""],
+    *,
+    duels: bool = True,
 ) -> Float[Array, ""]:
-    """C_3 beta_T sqrt(T gamma_T), C_3 = (8 + 2 kappa)/sqrt(log(1 + 4/(lambda kappa))).
+    """The bound C beta_T sqrt(T gamma_T) on the cumulative regret.
 
-    The bound of Theorem regret_maxmin on the cumulative dueling regret of MaxMinLCB restricted to
-    M_t. With the realised `gain` it is the tighter form that the proof gives.
+    For duels it is that of Theorem regret_maxmin on the dueling regret of MaxMinLCB restricted to
+    M_t, C_3 = (8 + 2 kappa)/sqrt(log(1 + 4/(lambda kappa))); for direct feedback that of Corollary
+    regret_kern_logistic on the logistic regret of LGP-UCB, C_L = sqrt(8/log(1 + 1/(lambda kappa))).
+    With the realised `gain` it is the tighter form that the proofs give.
     """
     kappa, noise = constants.kappa, constants.noise
-    scale = (8 + 2 * kappa) / jnp.sqrt(jnp.log1p(4 / noise))
+    if duels:
+        scale = (8 + 2 * kappa) / jnp.sqrt(jnp.log1p(4 / noise))
+    else:
+        scale = jnp.sqrt(8 / jnp.log1p(1 / noise))
     return scale * beta * jnp.sqrt(horizon.astype(beta.dtype) * gain)
