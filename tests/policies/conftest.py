@@ -8,24 +8,28 @@ import jax.numpy as jnp
 import pytest
 from tests.policies import cases
 
-from duelist.belief import TableBelief
+from duelist.belief import LogUCB1Belief, RidgeBelief, TableBelief
 from duelist.domains import FiniteDomain
 
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_tell() -> Iterator[None]:
-    """`TableBelief.tell` under `jit`, so that all policies share one program per shape."""
-    plain = TableBelief.tell
+    """`tell` of the beliefs under `jit`, so that all policies share one program per shape."""
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in (TableBelief, RidgeBelief, LogUCB1Belief):
+            patch.setattr(kind, "tell", _compiled(kind.tell))
+        yield
+
+
+def _compiled(plain):
     compiled = eqx.filter_jit(plain)
 
-    def tell(self: TableBelief, query, answer) -> TableBelief:
+    def tell(self, query, answer):
         # As arrays their values are no part of the compiled program.
         query = tuple(jnp.asarray(x, jnp.int32) for x in query)
-        return compiled(self, query, jnp.asarray(answer).astype(self.gram.dtype))
+        return compiled(self, query, jnp.asarray(answer).astype(self.covariance.dtype))
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TableBelief, "tell", tell)
-        yield
+    return tell
 
 
 @pytest.fixture(scope="module")
