@@ -2,6 +2,7 @@
 
 import io
 import math
+import re
 from pathlib import Path
 
 import matplotlib as mpl
@@ -152,6 +153,21 @@ def test_confidence_sets_have_a_panel_for_each_problem(results):
         check_curves(ax, own, lambda r: np.add.accumulate(r.regret["logistic"], axis=1))
     (legend,) = figure.legends
     assert [t.get_text() for t in legend.get_texts()] == [name_of(a) for a in _paper.RATINGS]
+
+
+def test_no_regret_for_a_while_leaves_a_readable_logarithmic_axis():
+    late = decaying("log-ucb1", "ackley", "", "ratings", horizon=400)
+    late.regret["logistic"][:, :100] = 0
+    own = [late, decaying("lgp-ucb", "ackley", "", "ratings", horizon=400)]
+    figure = confidence_sets(own)
+    figure.draw_without_rendering()
+    (ax,) = figure.axes
+    low, high = ax.get_ylim()
+    assert 100 < high / low < 1000
+    shown = [t.get_text() for t in ax.get_yticklabels() if low <= t.get_position()[1] <= high]
+    assert len(shown) >= 3
+    assert all(re.fullmatch(r"[135]0*|0\.[135]", text) for text in shown)
+    check_curves(ax, own, lambda r: np.add.accumulate(r.regret["logistic"], axis=1))
 
 
 def test_one_seed_has_no_band_but_a_line():

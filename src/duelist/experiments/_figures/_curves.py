@@ -22,6 +22,8 @@ FEEDBACK_NAMES: Final = {"ratings": "Logistic feedback", "duels": "Preference fe
 SYMBOLS: Final = {"ratings": r"$R^{\mathrm{L}}_t$", "duels": r"$R^{\mathrm{D}}_t$"}
 
 _POINTS: Final = 200
+_LOG_RANGE: Final = 500
+"""How far a logarithmic axis goes below the highest curve: regret may be zero for a while."""
 
 
 def regret_curves(results: Sequence[CellResult]) -> Figure:
@@ -68,11 +70,15 @@ def kinds_of_regret(results: Sequence[CellResult]) -> Figure:
     """
     problem = _only_problem(results)
     window = max(1, max(r.horizon for r in results) // 40)
-    recent = f"mean of {window} steps"
+    recent = f"mean of {window} steps" if window > 1 else "of each step"
     quantities = (
         ("Weak: the better of the two", "cumulative", partial(_cumulative, kind="weak")),
         ("Strong: the worse of the two", "cumulative", partial(_cumulative, kind="strong")),
-        ("Instantaneous: both", recent, partial(_recent, kind="dueling", window=window)),
+        (
+            "Instantaneous: the mean of the two",
+            recent,
+            partial(_recent, kind="dueling", window=window),
+        ),
         ("Simple: the recommended one", recent, partial(_recent, kind="simple", window=window)),
     )
     with settings():
@@ -138,7 +144,8 @@ def label_axes(ax: Axes, title: str, *, log: bool = False) -> None:
         return
     ax.set_yscale("log", nonpositive="mask")
     early = min(float(np.interp(last / 40, line[:, 0], line[:, 1])) for line in lines)
-    ax.set_ylim(bottom=max(early, 1e-3))
+    highest = max(float(line[:, 1].max()) for line in lines)
+    ax.set_ylim(bottom=max(early, highest / _LOG_RANGE))
     log_ticks(ax.yaxis, decades=2.6)
 
 
@@ -146,7 +153,7 @@ def log_ticks(axis: Axis, decades: float) -> None:
     """Plain numbers on a logarithmic axis: 1, 2, 5, 10, ... or, above so many decades, 1, 3, 10."""
     low, high = axis.get_view_interval()
     subs = (1, 2, 5) if np.log10(high / low) < decades else (1, 3)
-    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_locator(LogLocator(subs=subs, numticks=12))
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.set_minor_formatter(NullFormatter())
 
