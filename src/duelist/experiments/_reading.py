@@ -85,7 +85,7 @@ def _ratios(tables: Sequence[Table]) -> str:
     known = {algorithm: ratio for algorithm, ratio in found.items() if ratio is not None}
     if not known:
         return ""
-    texts = (f"{_paper.ALGORITHM_NAMES[a]} {ratio:.2f}" for a, ratio in known.items())
+    texts = (f"{_paper.algorithm_name(a)} {ratio:.2f}" for a, ratio in known.items())
     return f" Our regret in units of the paper's, geometric mean over rows: {', '.join(texts)}."
 
 

@@ -1,0 +1,57 @@
+"""What is seen of a run while it lasts, on standard error."""
+
+import math
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from duelist.experiments._cell import Cell
+from duelist.experiments._engine import Finished
+from duelist.experiments._results import CellResult
+
+
+@contextmanager
+def progress(console: Console, total: int) -> Generator[Finished]:
+    """A bar with rate and time left, and a line for every cell that is finished."""
+    columns = (
+        TextColumn("[bold]{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    steps, begin = 0, time.perf_counter()
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+        bar = bars.add_task("cells", total=total, rate="")
+
+        def finished(cell: Cell, result: CellResult | None) -> None:
+            nonlocal steps
+            steps += 0 if result is None else result.horizon * len(result.seeds)
+            rate = steps / (time.perf_counter() - begin)
+            bars.update(bar, advance=1, rate=f"{rate:,.0f} steps/s")
+            console.print(_line(cell, result), highlight=False, soft_wrap=True)
+
+        yield finished
+
+
+def _line(cell: Cell, result: CellResult | None) -> str:
+    if result is None:
+        return f"{cell.label}: failed"
+    error = result.standard_error()
+    spread = "" if math.isnan(error) else f" ± {error:.2f}"
+    spent = f"{result.seconds:.1f} s"
+    if result.compile_seconds >= 0.05:
+        spent += f" + {result.compile_seconds:.1f} s compiling"
+    return f"{cell.label}: {result.mean():.2f}{spread} ({spent})"

@@ -1,0 +1,165 @@
+"""The result directory: one file per finished cell, and a manifest that says what made them.
+
+    DIR/manifest.json     settings, versions, machine, command
+    DIR/cells/KEY.npz     regret of each step by kind, and the cell's description as JSON
+
+A file is written beside its place and moved into it, so it is whole or not there. The archives
+carry check sums, so one that was cut short by other means is noticed when it is read.
+"""
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from duelist.experiments._cell import Cell
+from duelist.experiments._files import output_directory, write_atomically
+from duelist.experiments._results import REGRETS, CellResult
+
+_FORMAT: Final = 1
+_IDENTITY: Final = ("format", "settings", "versions")
+
+
+class StoreError(Exception):
+    """A result directory that cannot be used, and what to do about it."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """A result directory that is ready to be written to."""
+
+    directory: Path
+
+    def save(self, cell: Cell, result: CellResult) -> Path:
+        """Write a finished cell in one step.
+
+        Raises:
+            StoreError: it cannot be written; cells already written are safe.
+        """
+        path = self._path(cell)
+        meta = {
+            "description": cell.description(),
+            "seconds": result.seconds,
+            "compile_seconds": result.compile_seconds,
+        }
+        text = np.frombuffer(json.dumps(meta).encode(), np.uint8)
+        archive = io.BytesIO()
+        np.savez_compressed(archive, allow_pickle=False, meta=text, **result.regret)
+        try:
+            return write_atomically(path, archive.getvalue())
+        except OSError as error:
+            raise StoreError(
+                f"{path}: cannot be written: {error.strerror}. Finished cells are safe; "
+                "make room and go on with --resume"
+            ) from error
+
+    def load(self, cell: Cell) -> CellResult | None:
+        """A cell finished before, or None if it was not.
+
+        Raises:
+            StoreError: its file is damaged.
+        """
+        path = self._path(cell)
+        if not path.exists():
+            return None
+        try:
+            arrays = dict(np.load(io.BytesIO(path.read_bytes()), allow_pickle=False))
+            meta = json.loads(arrays["meta"].tobytes())
+            return _result(cell, arrays, meta)
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
+            raise StoreError(
+                f"{path}: expected a finished cell, got a damaged file ({error}); "
+                "delete it and go on with --resume"
+            ) from error
+
+    def _path(self, cell: Cell) -> Path:
+        return self.directory / "cells" / f"{cell.key}.npz"
+
+
+def _result(cell: Cell, arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> CellResult:
+    if meta["description"] != cell.description():
+        raise ValueError("it describes another cell than its name")
+    shape = (len(cell.seeds), cell.horizon)
+    regret = {kind: np.asarray(arrays[kind], np.float64) for kind in REGRETS}
+    if any(values.shape != shape for values in regret.values()):
+        raise ValueError(f"expected regrets of shape {shape}")
+    return cell.result(regret, meta["seconds"], meta["compile_seconds"])
+
+
+def open_store(
+    directory: Path,
+    *,
+    resume: bool,
+    settings: Mapping[str, Any],
+    versions: Mapping[str, str],
+    notes: Mapping[str, Any],
+) -> Store:
+    """Make a result directory, or go on with one.
+
+    Args:
+        directory: where.
+        resume: whether to go on with what is there, if anything is.
+        settings: that all of its cells share.
+        versions: of whatever may change a number.
+        notes: for the reader of the manifest: command, machine.
+
+    Raises:
+        StoreError: it holds results and `resume` is false, or results of other settings or
+            versions, or something else than results, or it cannot be written.
+    """
+    identity = {"format": _FORMAT, "settings": dict(settings), "versions": dict(versions)}
+    identity = json.loads(json.dumps(identity))
+    manifest = directory / "manifest.json"
+    if manifest.exists():
+        _check_same(manifest, identity, resume)
+    elif directory.is_dir() and any(directory.iterdir()):
+        raise StoreError(
+            f"{directory}: holds files but no manifest.json, so these are no results that could be "
+            "gone on with; choose another directory with --out"
+        )
+    try:
+        output_directory(directory / "cells")
+        if not manifest.exists():
+            write_atomically(manifest, json.dumps({**identity, **notes}, indent=2) + "\n")
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{directory}: cannot be used as result directory: {error}") from error
+    return Store(directory)
+
+
+def _check_same(manifest: Path, identity: Mapping[str, Any], resume: bool) -> None:
+    directory = manifest.parent
+    if not resume:
+        raise StoreError(
+            f"{directory}: already holds results; go on with them with --resume, or choose "
+            "another directory with --out"
+        )
+    try:
+        found = json.loads(manifest.read_bytes())
+        differences = _differences({k: found[k] for k in _IDENTITY}, identity)
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{manifest}: expected a manifest, got a damaged file: {error}") from error
+    if differences:
+        listed = "; ".join(differences)
+        raise StoreError(
+            f"{directory}: was made by other settings or versions ({listed}), and results are not "
+            "mixed; choose another directory with --out"
+        )
+
+
+def _differences(found: Any, wanted: Any, name: str = "") -> list[str]:
+    """What differs, one text each: `settings.horizon is 50 there and 2000 here`."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        keys = dict.fromkeys([*found, *wanted])
+        return [
+            difference
+            for key in keys
+            for difference in _differences(
+                found.get(key), wanted.get(key), f"{name}.{key}" if name else key
+            )
+        ]
+    return [] if found == wanted else [f"{name} is {found!r} there and {wanted!r} here"]
