@@ -25,7 +25,8 @@ from duelist.experiments._figures import (
     write_figures,
 )
 from duelist.experiments._figures._curves import drawn_steps
-from duelist.experiments._figures._style import looks, name_of, rendered
+from duelist.experiments._figures._style import looks, rendered
+from duelist.experiments._paper import algorithm_name
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +55,10 @@ def lines(ax):
 
 def check_curves(ax, results, quantity):
     """Each line is the mean over seeds, each band one standard error, at the drawn steps."""
-    assert list(lines(ax)) == [name_of(result.algorithm) for result in results]
+    assert list(lines(ax)) == [algorithm_name(result.algorithm) for result in results]
     assert len(ax.collections) == len(results)
     for result, band in zip(results, ax.collections, strict=True):
-        line = lines(ax)[name_of(result.algorithm)]
+        line = lines(ax)[algorithm_name(result.algorithm)]
         at = line.get_xdata().astype(int) - 1
         values = quantity(result)[:, at]
         mean = values.sum(0) / len(values)
@@ -99,7 +100,7 @@ def test_regret_curves_have_both_kinds_of_feedback(results):
 
 def test_the_real_world_figure_has_one_panel(results):
     (panel,) = regret_curves(of(results, "movielens")).axes
-    assert list(lines(panel)) == [name_of(algorithm) for algorithm in _paper.DUELS]
+    assert list(lines(panel)) == [algorithm_name(algorithm) for algorithm in _paper.DUELS]
 
 
 def test_the_legend_does_not_cover_the_axes(results):
@@ -152,7 +153,7 @@ def test_confidence_sets_have_a_panel_for_each_problem(results):
         own = of(results, *where, "ratings")
         check_curves(ax, own, lambda r: np.add.accumulate(r.regret["logistic"], axis=1))
     (legend,) = figure.legends
-    assert [t.get_text() for t in legend.get_texts()] == [name_of(a) for a in _paper.RATINGS]
+    assert [t.get_text() for t in legend.get_texts()] == [algorithm_name(a) for a in _paper.RATINGS]
 
 
 def test_no_regret_for_a_while_leaves_a_readable_logarithmic_axis():
@@ -174,6 +175,24 @@ def test_one_seed_has_no_band_but_a_line():
     figure = regret_curves([decaying("ids", "ackley", "", "duels", seeds=1)])
     assert len(figure.axes[0].collections) == 0
     assert len(figure.axes[0].get_lines()) == 1
+
+
+def test_settings_of_a_sweep_have_curves_of_their_own(tmp_path):
+    finals = {0.1: [3.0, 5.0], 1: [7.0, 9.0]}
+    own = [
+        constant("ids", x, "my data/set", settings={"lam": lam}, horizon=20)
+        for lam, x in finals.items()
+    ]
+    (panel,) = regret_curves(own).axes
+    assert {label: line.get_ydata()[-1] for label, line in lines(panel).items()} == pytest.approx(
+        {"IDS, lam=0.1": 4.0, "IDS, lam=1": 8.0}
+    )
+    (strips,) = distribution(own, "duels").axes
+    assert [t.get_text() for t in strips.get_yticklabels()] == ["IDS, lam=0.1", "IDS, lam=1"]
+    assert set(figures(own)) == {
+        *("action-selection", "distribution-duels"),
+        *("regret-my_data_set", "kinds-my_data_set"),
+    }
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 7, 200, 201, 2000, 100_000])

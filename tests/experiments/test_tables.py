@@ -162,7 +162,7 @@ def test_own_experiments_have_a_column_for_each_setting_that_varies():
     made = table([*sweep, constant("rucb", [1.0, 9.0], "mine", settings={"lam": 5})])
     assert made.columns == ("eubo, lam=0.1", "eubo, lam=1", "rucb")
     assert [cell.mean for _, cell in made.cells()] == pytest.approx([0.3, 3.0, 5.0])
-    assert made.markdown().startswith("| Problem | eubo, lam=0.1 | eubo, lam=1 | RUCB |")
+    assert made.markdown().startswith("| Problem | EUBO, lam=0.1 | EUBO, lam=1 | RUCB |")
 
 
 def test_both_kinds_of_feedback_make_rows_of_their_own(small):

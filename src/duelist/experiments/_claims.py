@@ -8,7 +8,7 @@ import numpy as np
 
 from duelist.experiments import _paper
 from duelist.experiments._cells import Cell, Row, is_tied, problem_name
-from duelist.experiments._paper import Published
+from duelist.experiments._paper import Published, algorithm_name
 from duelist.experiments._results import CellResult
 from duelist.experiments._tables import Table
 
@@ -111,7 +111,8 @@ def _closest(rows: Sequence[Row]) -> Claim | None:
     closest = min(known, key=known.__getitem__)
     printed = _relative(list(_paper.TABLE1.values()))
     ours, paper = (
-        ", ".join(f"{_name(a)} {of[a]:.2f}" for a in known if a in of) for of in (known, printed)
+        ", ".join(f"{algorithm_name(a)} {of[a]:.2f}" for a in known if a in of)
+        for of in (known, printed)
     )
     return Claim(
         "Among the baselines only MultiSBM is comparable to MaxMinLCB",
@@ -168,7 +169,7 @@ def _real_world(rows: Sequence[Row]) -> Claim | None:
     first = [cells[0].algorithm == "maxminlcb" for cells in orders]
     both = [f and cells[1].algorithm == "multisbm" for f, cells in zip(first, orders, strict=True)]
     texts = (
-        f"{row.label}: " + " < ".join(f"{_name(c.algorithm)} {c.mean:.0f}" for c in cells)
+        f"{row.label}: " + " < ".join(f"{algorithm_name(c.algorithm)} {c.mean:.0f}" for c in cells)
         for row, cells in zip(real, orders, strict=True)
     )
     return Claim(
@@ -185,7 +186,9 @@ def _explores_longer(results: Sequence[CellResult]) -> Claim | None:
         return None
     steps = {a: settled(ackley[a]) or math.inf for a in (*early, *late)}
     holds = max(steps[a] for a in early) < min(steps[a] for a in late)
-    texts = (f"{_name(a)} {'never' if math.isinf(t) else f'{t:.0f}'}" for a, t in steps.items())
+    texts = (
+        f"{algorithm_name(a)} {'never' if math.isinf(t) else f'{t:.0f}'}" for a, t in steps.items()
+    )
     return Claim(
         "On Ackley MaxMinLCB, IDS and Doubler are the first to select actions of high utility; "
         "RUCB and MaxInP explore for longer",
@@ -204,8 +207,8 @@ def _against(rows: Sequence[Row], rival: str) -> Claim | None:
         found[relation(*pair)].append(label)
     paper = [relation(row["lgp-ucb"], row[rival]) for row in _paper.TABLE2.values()]
     return Claim(
-        f"LGP-UCB has lower regret than {_name(rival)} (in {paper.count('lower')} of {len(paper)} "
-        "rows of the paper)",
+        f"LGP-UCB has lower regret than {algorithm_name(rival)} (in {paper.count('lower')} of "
+        f"{len(paper)} rows of the paper)",
         _graded(len(found["lower"]) / len(pairs), 1.0, 1 / 2),
         "; ".join(
             f"{which} in {len(labels)}" + (f" ({', '.join(labels)})" if labels else "")
@@ -254,20 +257,16 @@ def _graded(share: float, holds: float, part: float) -> Verdict:
     return "holds" if share >= holds else "holds in part" if share >= part else "does not hold"
 
 
-def _name(algorithm: str) -> str:
-    return _paper.ALGORITHM_NAMES.get(algorithm, algorithm)
-
-
 def _named(rows: Sequence[Row], name: Callable[[Row], str] = lambda row: row.label) -> str:
     return f" ({', '.join(map(name, rows))})" if rows else ""
 
 
 def _with_winner(row: Row) -> str:
-    return f"{row.label}: {_name(row.winner.algorithm)}"
+    return f"{row.label}: {algorithm_name(row.winner.algorithm)}"
 
 
 def _compared(label: str, first: Cell, second: Cell) -> str:
     return (
-        f"{label}: {_name(first.algorithm)} {first.mean:.1f} against "
-        f"{_name(second.algorithm)} {second.mean:.1f} ({relation(first, second)})"
+        f"{label}: {algorithm_name(first.algorithm)} {first.mean:.1f} against "
+        f"{algorithm_name(second.algorithm)} {second.mean:.1f} ({relation(first, second)})"
     )

@@ -100,6 +100,12 @@ def published(feedback: str, function: str, variant: str, algorithm: str) -> Pub
     return tables.get(feedback, {}).get(function, {}).get(algorithm)
 
 
+def algorithm_name(column: str) -> str:
+    """The name of an algorithm to display; settings after a comma stay as they are."""
+    algorithm, comma, settings = column.partition(",")
+    return ALGORITHM_NAMES.get(algorithm, algorithm) + comma + settings
+
+
 def lowest(feedback: str, function: str) -> float:
     """The lowest mean regret that the paper reports for a problem."""
     row = (TABLE1 if feedback == "duels" else TABLE2)[function]

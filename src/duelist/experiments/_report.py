@@ -12,6 +12,7 @@ from duelist.experiments._claims import Claim, claims, relation
 from duelist.experiments._figures import figures, write_figures
 from duelist.experiments._files import output_directory, write_atomically
 from duelist.experiments._layout import DASH
+from duelist.experiments._paper import algorithm_name
 from duelist.experiments._reading import reading
 from duelist.experiments._results import CellResult
 from duelist.experiments._tables import Table, table1, table2
@@ -139,8 +140,11 @@ def _row_by_row(table: Table | None, hero: str) -> str:
         return ""
     rivals = [column for column in table.columns if column != hero]
     rows = [[r.label, *(_versus(table, r, hero, rival) for rival in rivals)] for r in table.rows]
-    header = [f"Regret of {_name(hero)} against", *(_name(rival) for rival in rivals)]
-    return f"## {_name(hero)}, row by row\n\n" + _markdown_table(header, rows)
+    header = [
+        f"Regret of {algorithm_name(hero)} against",
+        *(algorithm_name(rival) for rival in rivals),
+    ]
+    return f"## {algorithm_name(hero)}, row by row\n\n" + _markdown_table(header, rows)
 
 
 def _versus(table: Table, row: Row, hero: str, rival: str) -> str:
@@ -169,7 +173,7 @@ def _agreement(tables: Sequence[Table]) -> str:
         count = [relations.count(which) for which in ("lower", "tied", "higher")]
         ratios = [math.log(c.mean / c.published.mean) for c in cells if c.published and c.mean > 0]
         ratio = f"{math.exp(sum(ratios) / len(ratios)):.2f}" if ratios else DASH
-        rows.append([_name(algorithm), *(str(x) for x in count), ratio])
+        rows.append([algorithm_name(algorithm), *(str(x) for x in count), ratio])
     header = ["Regret", "lower", "within two standard errors", "higher", "ours / paper's"]
     text = (
         "Cells by how ours compares with the paper's, and the geometric mean of their ratio. The "
@@ -187,7 +191,7 @@ def _time_section(results: Sequence[CellResult], provenance: Provenance) -> str:
         steps = sum(len(result.seeds) * result.horizon for result in own)
         rows.append(
             [
-                _name(algorithm),
+                algorithm_name(algorithm),
                 str(len(own)),
                 f"{sum(seconds):.1f}",
                 f"{min(seconds):.2f} to {max(seconds):.2f}",
@@ -243,10 +247,6 @@ def _problem(name: str) -> str:
     function, _, variant = name.removeprefix("regret-").partition("-")
     title = _paper.FUNCTION_NAMES.get(function, function)
     return f"{title} ({variant})" if variant else title
-
-
-def _name(algorithm: str) -> str:
-    return _paper.ALGORITHM_NAMES.get(algorithm, algorithm)
 
 
 def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -14,7 +14,7 @@ from duelist.experiments import _layout, _paper
 from duelist.experiments._cells import Cell, Row, arrange, sweep_labels
 from duelist.experiments._files import output_directory, write_atomically
 from duelist.experiments._layout import DASH, Entry, Line
-from duelist.experiments._paper import Published
+from duelist.experiments._paper import Published, algorithm_name
 from duelist.experiments._results import CellResult
 
 
@@ -128,7 +128,7 @@ class Table:
         }
 
     def _header(self) -> list[str]:
-        return ["Problem", *(_paper.ALGORITHM_NAMES.get(c, c) for c in self.columns)]
+        return ["Problem", *map(algorithm_name, self.columns)]
 
     def _lines(self) -> list[Line]:
         mixed = len({row.feedback for row in self.rows}) > 1

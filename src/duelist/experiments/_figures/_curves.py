@@ -1,6 +1,6 @@
 """Regret over time: means over seeds, with bands of one standard error."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
-from duelist.experiments._cells import problem_name
-from duelist.experiments._figures._style import looks, name_of, panels, settings
+from duelist.experiments._cells import problem_name, sweep_labels
+from duelist.experiments._figures._style import looks, panels, settings
+from duelist.experiments._paper import algorithm_name
 from duelist.experiments._results import CellResult
 
 Curves = Mapping[str, NDArray[np.float64]]
@@ -37,7 +38,8 @@ def regret_curves(results: Sequence[CellResult]) -> Figure:
     with settings():
         figure, axes = panels(1, len(kinds))
         for ax, kind in zip(axes, kinds, strict=True):
-            draw(ax, {r.algorithm: _cumulative(r) for r in results if r.feedback == kind})
+            own = [result for result in results if result.feedback == kind]
+            draw(ax, _curves(own, _cumulative))
             label_axes(ax, FEEDBACK_NAMES[kind], log=kind == "ratings")
             ax.set_ylabel(f"cumulative regret {SYMBOLS[kind]}")
             ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=3, columnspacing=1.2)
@@ -54,7 +56,7 @@ def confidence_sets(results: Sequence[CellResult]) -> Figure:
         figure, axes = panels(-(-len(problems) // columns), columns, (2.4, 2.0))
         for ax, problem in zip(axes, problems, strict=False):
             own = [r for r in ratings if (r.function, r.variant) == problem]
-            draw(ax, {r.algorithm: _cumulative(r) for r in own})
+            draw(ax, _curves(own, _cumulative))
             label_axes(ax, problem_name(*problem), log=True)
         remove_unused(axes[len(problems) :])
         figure.supylabel(f"cumulative regret {SYMBOLS['ratings']}", fontsize="medium")
@@ -84,7 +86,7 @@ def kinds_of_regret(results: Sequence[CellResult]) -> Figure:
     with settings():
         figure, axes = panels(2, 2, (3.4, 2.2))
         for ax, (title, label, quantity) in zip(axes, quantities, strict=True):
-            draw(ax, {r.algorithm: quantity(r) for r in results})
+            draw(ax, _curves(results, quantity))
             label_axes(ax, title)
             ax.set_ylabel(f"regret, {label}")
         for ax in axes[2:]:
@@ -112,7 +114,7 @@ def draw(ax: Axes, curves: Curves) -> None:
             linewidth=look.width,
             marker=look.marker,
             markevery=(0.03 + 0.025 * number, 0.2),
-            label=name_of(column),
+            label=algorithm_name(column),
             zorder=3 if look.width >= 2 else 2,
         )
         if len(values) > 1:
@@ -172,6 +174,16 @@ def legend_of_figure(figure: Figure) -> None:
         entries |= dict(zip(labels, handles, strict=True))
     columns = min(6, len(entries))
     figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
+
+
+def _curves(
+    results: Sequence[CellResult], quantity: Callable[[CellResult], NDArray[np.float64]]
+) -> Curves:
+    """By algorithm, and by what varies if one was run with several settings."""
+    return {
+        label: quantity(result)
+        for label, result in zip(sweep_labels(results), results, strict=True)
+    }
 
 
 def _only_problem(results: Sequence[CellResult]) -> str:

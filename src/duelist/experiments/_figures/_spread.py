@@ -7,9 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from duelist.experiments import _paper
-from duelist.experiments._cells import Cell, Row, arrange
+from duelist.experiments._cells import Cell, Row, arrange, sweep_labels
 from duelist.experiments._figures._curves import legend_of_figure, log_ticks, remove_unused
-from duelist.experiments._figures._style import looks, name_of, panels, settings
+from duelist.experiments._figures._style import looks, panels, settings
+from duelist.experiments._paper import algorithm_name
 from duelist.experiments._results import CellResult
 
 _JITTER = 0.28
@@ -29,7 +30,7 @@ def distribution(results: Sequence[CellResult], feedback: str) -> Figure:
     """
     own = [result for result in results if result.feedback == feedback]
     order = tuple(_paper.TABLE1 if feedback == "duels" else _paper.TABLE2)
-    rows = arrange(own, [result.algorithm for result in own], order)
+    rows = arrange(own, sweep_labels(own), order)
     columns = min(3, len(rows))
     height = 0.6 + 0.25 * max(len(row.cells) for row in rows)
     with settings():
@@ -50,7 +51,7 @@ def _panel(ax: Axes, row: Row, *, log: bool) -> None:
     columns = sorted(row.cells, key=lambda c: known.index(c) if c in known else len(known))
     for place, (column, look) in enumerate(looks(columns).items()):
         _strip(ax, place, row.cells[column], look.colour)
-    ax.set_yticks(range(len(columns)), [name_of(column) for column in columns])
+    ax.set_yticks(range(len(columns)), [algorithm_name(column) for column in columns])
     ax.set_ylim(len(columns) - 0.4, -0.6)
     ax.grid(visible=False, axis="y")
     ax.tick_params(axis="y", length=0)

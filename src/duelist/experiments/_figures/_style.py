@@ -14,8 +14,6 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from duelist.experiments import _paper
-
 PANEL: Final = (3.4, 2.7)
 """Width and height of a panel in inches: two are as wide as a page of text."""
 
@@ -94,11 +92,6 @@ def looks(columns: Sequence[str]) -> dict[str, Look]:
     spare = [column for column in columns if column not in _LOOKS]
     extra = {column: _SPARE[i % len(_SPARE)] for i, column in enumerate(spare)}
     return {column: _LOOKS.get(column) or extra[column] for column in columns}
-
-
-def name_of(column: str) -> str:
-    """The name of an algorithm to display."""
-    return _paper.ALGORITHM_NAMES.get(column, column)
 
 
 def panels(rows: int, columns: int, size: tuple[float, float] = PANEL) -> tuple[Figure, list[Axes]]:

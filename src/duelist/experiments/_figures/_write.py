@@ -1,5 +1,6 @@
 """Which figures a set of results makes, and their files."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -32,7 +33,7 @@ def figures(results: Sequence[CellResult]) -> dict[str, Callable[[], Figure]]:
     for function, variant in dict.fromkeys((r.function, r.variant) for r in results):
         own = [r for r in results if (r.function, r.variant) == (function, variant)]
         duels = [r for r in own if r.feedback == "duels"]
-        name = f"{function}-{variant}" if variant else function
+        name = re.sub(r"[^\w.-]+", "_", f"{function}-{variant}" if variant else function)
         made[f"regret-{name}"] = _bound(regret_curves, own)
         if duels:
             made[f"kinds-{name}"] = _bound(kinds_of_regret, duels)
