@@ -29,7 +29,6 @@ _SETTINGS: Final[dict[str, Any]] = {
     "axes.spines.top": False,
     "axes.titlesize": 9.5,
     "axes.titlelocation": "left",
-    "figure.constrained_layout.use": True,
     "figure.dpi": 100,
     "figure.titlesize": 10,
     "font.family": "DejaVu Sans",
@@ -97,7 +96,7 @@ def looks(columns: Sequence[str]) -> dict[str, Look]:
 def panels(rows: int, columns: int, size: tuple[float, float] = PANEL) -> tuple[Figure, list[Axes]]:
     """A figure with a grid of panels of `size` inches each, listed row by row."""
     width, height = size
-    figure = Figure(figsize=(columns * width, rows * height))
+    figure = Figure(figsize=(columns * width, rows * height), layout="constrained")
     return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
 
@@ -106,7 +105,7 @@ def rendered(figure: Figure, kinds: Iterable[str]) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     with settings():
         figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # the layout is made: not once more for every file
+        figure.set_layout_engine(None)  # the layout is made: not once more for every file
         for kind in kinds:
             buffer = io.BytesIO()
             undated = {"CreationDate": None} if kind == "pdf" else {}
