@@ -48,7 +48,7 @@ def test_markdown_is_the_page_written_by_hand(small):
 | Relative to the paper's best | 1.01<br><sub>paper 1.00</sub> | — \
 | 1.18<br><sub>paper 1.57</sub> |
 
-Cumulative dueling regret at T = 2000, mean ± standard error over 2 or 4 seed(s); lower is better. \
+Cumulative dueling regret at T = 2000, mean ± standard error over 2 or 4 seeds; lower is better. \
 **Bold**: the lowest mean of the row; *italic*: within two standard errors of it (those of the \
 difference of the two means). Beneath it what the paper reports (T = 2000, 20 seeds; the bold type \
 is the paper's). Last row: geometric mean, over the rows that the paper has, of the ratio to the \
@@ -160,15 +160,22 @@ def test_own_experiments_have_a_column_for_each_setting_that_varies():
         for lam in (0.1, 1)
     ]
     made = table([*sweep, constant("rucb", [1.0, 9.0], "mine", settings={"lam": 5})])
-    assert made.columns == ("eubo, lam=0.1", "eubo, lam=1", "rucb")
-    assert [cell.mean for _, cell in made.cells()] == pytest.approx([0.3, 3.0, 5.0])
-    assert made.markdown().startswith("| Problem | EUBO, lam=0.1 | EUBO, lam=1 | RUCB |")
+    assert made.columns == ("rucb", "eubo, lam=0.1", "eubo, lam=1")
+    assert [cell.mean for _, cell in made.cells()] == pytest.approx([5.0, 0.3, 3.0])
+    assert made.markdown().startswith("| Problem | RUCB | EUBO, lam=0.1 | EUBO, lam=1 |")
 
 
-def test_both_kinds_of_feedback_make_rows_of_their_own(small):
-    lines = table(small).markdown().splitlines()
-    assert lines[2].startswith("| Ackley, duels |")
-    assert lines[3].startswith("| Ackley, ratings |")
+def test_both_kinds_of_feedback_are_shown_one_after_the_other(small):
+    made = table([*small, constant("mine", [1.0, 2.0], "own")], "all", "Both")
+    duels, ratings = made.markdown().split("| Problem |")[1:]
+    assert duels.startswith(" MaxMinLCB | Doubler | IDS | mine |\n")
+    assert ratings.startswith(" LGP-UCB |\n")
+    assert "Cumulative dueling regret at T = 2000" in duels
+    assert "Cumulative logistic regret at T = 2000, mean ± standard error over 2 seeds" in ratings
+    alone = table1(small).ratios()["maxminlcb"].ours
+    assert f"Relative to the paper's best | {alone:.2f}<br>" in duels
+    document = made.document(preset="", seconds=0.0, versions={}, machine={}, configuration={})
+    assert (document["table"], len(document["rows"])) == ("all", 8)
 
 
 def test_the_terminal_shows_the_same_numbers(small):

@@ -83,6 +83,24 @@ def is_tied(mean: float, error: float, best: float, best_error: float) -> bool:
     return mean - best <= rounding + (0.0 if math.isnan(spread) else 2 * spread)
 
 
+def record(row: Row, cell: Cell) -> dict[str, Any]:
+    """A cell as one line of a file; None for what it does not have."""
+    paper = cell.published
+    return {
+        "function": row.function,
+        "variant": row.variant,
+        "algorithm": cell.algorithm,
+        "mean": cell.mean,
+        "standard_error": None if math.isnan(cell.standard_error) else cell.standard_error,
+        "final": list(cell.final),
+        "seeds": len(cell.final),
+        "horizon": cell.horizon,
+        "seconds": cell.seconds,
+        "paper_mean": None if paper is None else paper.mean,
+        "paper_standard_error": None if paper is None else paper.standard_error,
+    }
+
+
 def arrange(
     results: Sequence[CellResult], columns: Sequence[str], order: Sequence[str]
 ) -> tuple[Row, ...]:

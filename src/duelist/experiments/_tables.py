@@ -3,15 +3,15 @@
 import io
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
-from rich.table import Table as RichTable
+from rich.console import Group
 
 from duelist.experiments import _layout, _paper
-from duelist.experiments._cells import Cell, Row, arrange, sweep_labels
+from duelist.experiments._cells import Cell, Row, arrange, record, sweep_labels
 from duelist.experiments._files import output_directory, write_atomically
 from duelist.experiments._layout import DASH, Entry, Line
 from duelist.experiments._paper import Published, algorithm_name
@@ -68,19 +68,35 @@ class Table:
         spread = "" if math.isnan(error) else f" ± {error:.{self.decimals}f}"
         return f"{cell.mean:.{self.decimals}f}{spread}"
 
-    def markdown(self) -> str:
-        """The table and its legend in Markdown: ours, and the paper's beneath it."""
-        legend = self._legend("**Bold**", "*italic*")
-        return f"{_layout.markdown(self._header(), self._lines())}\n\n{legend}\n"
+    def parts(self) -> list["Table"]:
+        """A table for each kind of feedback, with the columns that it has; itself if it has one."""
+        kinds = list(dict.fromkeys(row.feedback for row in self.rows))
+        return [self] if len(kinds) == 1 else [self._part(kind) for kind in kinds]
 
-    def rich(self) -> RichTable:
-        """The table and its legend for the terminal."""
-        legend = self._legend("Bold green", "green")
-        return _layout.terminal(self.title, self._header(), self._lines(), legend)
+    def markdown(self) -> str:
+        """The table and its legend in Markdown: ours, and the paper's beneath it.
+
+        Each kind of feedback has its own, one after the other.
+        """
+        return "\n".join(
+            f"{_layout.markdown(part._header(), part._lines())}\n\n"
+            f"{part._legend('**Bold**', '*italic*')}\n"
+            for part in self.parts()
+        )
+
+    def rich(self) -> Group:
+        """The table and its legend for the terminal, again one for each kind of feedback."""
+        tables = (
+            _layout.terminal(
+                part.title, part._header(), part._lines(), part._legend("Bold green", "green")
+            )
+            for part in self.parts()
+        )
+        return Group(*tables)
 
     def frame(self) -> pl.DataFrame:
         """One line for each cell, with the regret of every seed in the column `final`."""
-        return pl.DataFrame([_record(row, cell) for row, cell in self.cells()], schema=_SCHEMA)
+        return pl.DataFrame([record(row, cell) for row, cell in self.cells()], schema=_SCHEMA)
 
     def write(self, directory: str | Path) -> list[Path]:
         """Write `<name>.md`, `.csv` (without the regret of every seed) and `.parquet`.
@@ -127,16 +143,17 @@ class Table:
             "configuration": dict(configuration),
         }
 
+    def _part(self, feedback: str) -> "Table":
+        rows = tuple(row for row in self.rows if row.feedback == feedback)
+        columns = tuple(c for c in self.columns if any(c in row.cells for row in rows))
+        return replace(self, title=_TITLES[feedback], rows=rows, columns=columns)
+
     def _header(self) -> list[str]:
         return ["Problem", *map(algorithm_name, self.columns)]
 
     def _lines(self) -> list[Line]:
-        mixed = len({row.feedback for row in self.rows}) > 1
         lines: list[Line] = [
-            (
-                f"{row.label}, {row.feedback}" if mixed else row.label,
-                [self._entry(row.cells.get(column)) for column in self.columns],
-            )
+            (row.label, [self._entry(row.cells.get(column)) for column in self.columns])
             for row in self.rows
         ]
         ratios = [_ratio_entry(ratio) for ratio in self.ratios().values()]
@@ -157,10 +174,11 @@ class Table:
     def _legend(self, best: str, tied: str) -> str:
         cells = [cell for _, cell in self.cells()]
         horizon = _listed({cell.horizon for cell in cells})
-        seeds = _listed({len(cell.final) for cell in cells})
+        counts = {len(cell.final) for cell in cells}
+        seeds = "one seed" if counts == {1} else f"{_listed(counts)} seeds"
         complete = len(cells) == len(self.rows) * len(self.columns)
         marks = (
-            f"{self.title} at T = {horizon}, mean ± standard error over {seeds} seed(s); lower is "
+            f"{self.title} at T = {horizon}, mean ± standard error over {seeds}; lower is "
             f"better. {best}: the lowest mean of the row; {tied}: within two standard errors of it "
             "(those of the difference of the two means)."
         )
@@ -175,7 +193,7 @@ def table1(results: Sequence[CellResult]) -> Table:
         ValueError: two results belong to the same cell, or there are none.
     """
     duels = [result for result in results if result.feedback == "duels"]
-    return _of_paper("table1", "Cumulative dueling regret", duels, _paper.TABLE1, 1)
+    return _of_paper("table1", _TITLES["duels"], duels, _paper.TABLE1, 1)
 
 
 def table2(results: Sequence[CellResult]) -> Table:
@@ -185,7 +203,7 @@ def table2(results: Sequence[CellResult]) -> Table:
         ValueError: two results belong to the same cell, or there are none.
     """
     ratings = [result for result in results if result.feedback == "ratings"]
-    return _of_paper("table2", "Cumulative logistic regret", ratings, _paper.TABLE2, 2)
+    return _of_paper("table2", _TITLES["ratings"], ratings, _paper.TABLE2, 2)
 
 
 def table(
@@ -199,7 +217,9 @@ def table(
     _check_any(results)
     labels = sweep_labels(results)
     rows = arrange(results, labels, tuple(_paper.FUNCTION_NAMES))
-    return Table(name, title, tuple(dict.fromkeys(labels)), rows, decimals=2)
+    known = [*_paper.ALGORITHM_NAMES, *(result.algorithm for result in results)]
+    of = {label: known.index(r.algorithm) for label, r in zip(labels, results, strict=True)}
+    return Table(name, title, tuple(sorted(of, key=of.__getitem__)), rows, decimals=2)
 
 
 def _of_paper(
@@ -243,28 +263,11 @@ def _listed(numbers: Collection[int]) -> str:
     return " or ".join(str(number) for number in sorted(numbers))
 
 
-def _record(row: Row, cell: Cell) -> dict[str, Any]:
-    paper = cell.published
-    return {
-        "function": row.function,
-        "variant": row.variant,
-        "algorithm": cell.algorithm,
-        "mean": cell.mean,
-        "standard_error": None if math.isnan(cell.standard_error) else cell.standard_error,
-        "final": list(cell.final),
-        "seeds": len(cell.final),
-        "horizon": cell.horizon,
-        "seconds": cell.seconds,
-        "paper_mean": None if paper is None else paper.mean,
-        "paper_standard_error": None if paper is None else paper.standard_error,
-    }
-
-
 def _json_row(row: Row, cell: Cell) -> dict[str, Any]:
-    record = _record(row, cell)
-    return {key: value for key, value in record.items() if not key.startswith("paper_")}
+    return {key: value for key, value in record(row, cell).items() if not key.startswith("paper_")}
 
 
+_TITLES: Final = {"duels": "Cumulative dueling regret", "ratings": "Cumulative logistic regret"}
 _COMPARED: Final = (
     f"Beneath it what the paper reports (T = {_paper.HORIZON}, {_paper.SEEDS} seeds; the bold type "
     "is the paper's). Last row: geometric mean, over the rows that the paper has, of the ratio to "
