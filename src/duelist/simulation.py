@@ -7,7 +7,6 @@ for the slowest fit of all.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -185,8 +184,9 @@ def _compiled(
 
 def _each(function: Callable[[Any], Trace], items: Any) -> Trace:
     """`function` of every item of the leading axis; which way is a matter of the platform."""
-    one_by_one = partial(jax.lax.map, function)
-    return jax.lax.platform_dependent(items, cpu=one_by_one, default=jax.vmap(function))
+    # Not `jax.lax.platform_dependent`, which would trace the program once for either way.
+    one_by_one = jax.default_backend() == "cpu"
+    return jax.lax.map(function, items) if one_by_one else jax.vmap(function)(items)
 
 
 def run(
