@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 
 import hypothesis.strategies as st
 import numpy as np
@@ -185,9 +186,31 @@ def test_the_terminal_shows_the_same_numbers(small):
     text = console.file.getvalue()
     for _, cell in made.cells():
         assert made.number(cell) in text
-        assert cell.published is None or f"paper {cell.published.text}" in text
+        assert cell.published is None or f"({cell.published.text})" in text
     assert "Bold green: the lowest mean" in text
     assert "<br>" not in text
+
+
+def test_a_narrow_terminal_loses_nothing():
+    made = table1(everything(horizon=2000))
+    console = Console(file=io.StringIO(), width=80)
+    console.print(made.rich())
+    text = console.file.getvalue()
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    for row, cell in made.cells():
+        assert all(word in text for word in row.label.split())
+        assert f"{cell.mean:.1f}" in text
+
+
+def test_the_terminal_marks_the_best_and_what_the_paper_sets_in_bold(small):
+    console = Console(file=io.StringIO(), width=160, force_terminal=True, color_system="standard")
+    console.print(table1(small).rich())
+    text = console.file.getvalue()
+    bold, green, bold_green = "\x1b[1m", "\x1b[32m", "\x1b[1;32m"
+    for mark, cell in ((bold_green, "57.0 ± 1.3"), (green, "59.0 ± 1.3"), (bold, "(56 ± 2)")):
+        assert re.search(re.escape(mark) + r" *" + re.escape(cell), text)
+    assert not re.search(r"\x1b\[1[;m][0-9;m]* *\(72 ± 2\)", text)
 
 
 SCHEMA = {

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -41,14 +42,28 @@ def markdown(header: Sequence[str], lines: Sequence[Line]) -> str:
 
 
 def terminal(title: str, header: Sequence[str], lines: Sequence[Line], note: str) -> RichTable:
-    """A table for the terminal: best in bold green, tied in green, the paper's dimmed."""
-    table = RichTable(title=title, title_justify="left", caption=note, caption_justify="left")
-    table.add_column(header[0])
+    """A table for the terminal: best in bold green, tied in green, the paper's in brackets."""
+    table = RichTable(
+        title=title,
+        title_justify="left",
+        caption=note,
+        caption_justify="left",
+        box=SIMPLE_HEAD,
+        leading=1,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+    table.add_column(header[0], min_width=max(len(word) for word in _words(lines)))
     for name in header[1:]:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right", overflow="fold")
     for label, entries in lines:
         table.add_row(label, *(_in_terminal(entry) for entry in entries))
     return table
+
+
+def _words(lines: Sequence[Line]) -> list[str]:
+    """The words of the labels: a narrow terminal breaks lines between them only."""
+    return [word for label, _ in lines for word in label.split()]
 
 
 def _in_markdown(entry: Entry) -> str:
@@ -61,7 +76,7 @@ def _in_markdown(entry: Entry) -> str:
 
 
 def _in_terminal(entry: Entry) -> Text:
-    text = Text(entry.text, "bold green" if entry.best else "green" if entry.tied else "")
+    text = Text().append(entry.text, "bold green" if entry.best else "green" if entry.tied else "")
     if entry.paper:
-        text.append(f"\npaper {entry.paper}", "dim bold" if entry.paper_bold else "dim")
+        text.append(f"\n({entry.paper})", "bold" if entry.paper_bold else "dim")
     return text
