@@ -119,19 +119,20 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--horizon", type=int, default=400)
     parser.add_argument("--feedback", nargs="+", default=["duels", "ratings"])
+    parser.add_argument("--projected", nargs="+", choices=["no", "yes"], default=["no", "yes"])
     given = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
     print("| " + " | ".join(COLUMNS) + " |")
     print("|" + "---|" * len(COLUMNS))
     for feedback in given.feedback:
         for bound in (1.0, 2.0, 3.0):
-            for projected in (False, True):
+            for projected in given.projected:
                 begin = time.perf_counter()
                 print(
                     row(
                         feedback,
                         bound,
-                        projected=projected,
+                        projected=projected == "yes",
                         runs=given.runs,
                         horizon=given.horizon,
                     ),
