@@ -9,8 +9,10 @@ from tests.experiments.test_claims import as_published
 
 from duelist.experiments import _paper
 from duelist.experiments._claims import relation
-from duelist.experiments._report import Provenance, report, write_report
-from duelist.experiments._tables import table1, table2
+from duelist.experiments._report import Provenance, report, report_run, write_report
+from duelist.experiments._session import Options, Session
+from duelist.experiments._tables import table, table1, table2
+from duelist.experiments._versions import machine, versions
 
 PROVENANCE = Provenance(
     command="duelist reproduce all --report docs/reproduction.md",
@@ -153,6 +155,35 @@ def test_one_table_alone_makes_a_report(published):
     found = sections(report(split(published)[0], [], PROVENANCE))
     assert "Table 1: preference feedback" in found
     assert not {"Table 2: direct feedback", "LGP-UCB, row by row"} & set(found)
+
+
+def test_a_run_reports_its_command_and_its_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["x/duelist", "reproduce", "all", "--report", "my docs/a.md"])
+    results = everything(("ackley",), horizon=50)
+    page, *_ = report_run(results, tmp_path / "a.md", preset="default", seconds=None)
+    text = page.read_text(encoding="utf-8")
+    assert "\n    duelist reproduce all --report 'my docs/a.md'\n" in text
+    assert f"cores {machine()['cores']}" in text
+    assert f"jax {versions()['jax']}" in text
+    assert "wall clock" not in text
+    assert "preset `default`" in text
+
+
+def test_the_option_of_the_command_writes_the_page(tmp_path, capsys):
+    page = tmp_path / "docs" / "page.md"
+    session = Session("all", Options(tmp_path / "out", figures=False, report=page), "default", {})
+    session.seconds = 12.0
+    session.report([constant("lgp-ucb", [3.0, 4.0], feedback="ratings")], table)
+    assert "12 s of wall clock" in page.read_text(encoding="utf-8")
+    assert capsys.readouterr().out.startswith("| Problem | LGP-UCB |")
+
+
+def test_a_bad_place_for_the_page_is_refused_before_any_work(tmp_path):
+    (tmp_path / "docs").write_text("")
+    options = Options(tmp_path / "out", report=tmp_path / "docs" / "page.md")
+    with pytest.raises(ValueError, match=r"directory: cannot make .*docs"):
+        Session("all", options, "default", {}).run([], {})
+    assert not (tmp_path / "out").exists()
 
 
 def test_no_results_and_bad_places_are_refused(tmp_path, published):

@@ -45,6 +45,7 @@ def reproduce(
     resume: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
     figures: bool = True,
+    report: Path | None = None,
     data: Path | None = None,
 ) -> None:
     """Run the experiments behind a table or the figures of the paper.
@@ -75,6 +76,9 @@ def reproduce(
         Print one JSON document on standard output and nothing else there.
     figures
         Draw figures.
+    report
+        Also write a Markdown page to this file that tests the claims of the paper, with its
+        pictures in the directory images beside it.
     data
         Directory or .tar of the Yelp Open Dataset.
     """
@@ -84,7 +88,7 @@ def reproduce(
 
     place = out or Path("results") / f"{target}-{Path(preset).stem}"
     request = Request(target, preset, _split(functions), _split(algorithms), seeds, horizon, data)
-    options = Options(place, resume, _jobs(jobs), cluster, json, figures)
+    options = Options(place, resume, _jobs(jobs), cluster, json, figures, report)
     _guarded(lambda: run_target(request, options), place)
 
 

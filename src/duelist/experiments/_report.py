@@ -1,6 +1,8 @@
 """docs/reproduction.md: the paper's tables, ours beside them, and what to make of both."""
 
 import math
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,7 @@ from duelist.experiments._paper import algorithm_name
 from duelist.experiments._reading import reading
 from duelist.experiments._results import CellResult
 from duelist.experiments._tables import Table, table1, table2
+from duelist.experiments._versions import machine, versions
 
 IMAGES: Final = "images"
 """The directory of the pictures, beside the report."""
@@ -64,6 +67,23 @@ def write_report(
     text = report(table1_results, table2_results, provenance)
     pictures = write_figures(results, place / IMAGES, ["png"], _pictures(results))
     return [write_atomically(target, text), *pictures]
+
+
+def report_run(
+    results: Sequence[CellResult], path: str | Path, *, preset: str, seconds: float | None
+) -> list[Path]:
+    """`write_report` for the results of the command that runs, on this machine.
+
+    Args:
+        results: of both kinds of feedback or of one.
+        path: of the Markdown file.
+        preset: the name of the preset.
+        seconds: wall clock of the whole run, if it is known.
+    """
+    duels, ratings = ([r for r in results if r.feedback == f] for f in ("duels", "ratings"))
+    command = shlex.join(["duelist", *sys.argv[1:]])
+    origin = Provenance(command, preset, seconds, versions(), machine())
+    return write_report(duels, ratings, path, origin)
 
 
 def report(

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from duelist.experiments._cell import Cell
 from duelist.experiments._engine import executor, run_cells
-from duelist.experiments._files import write_atomically
+from duelist.experiments._files import output_directory, write_atomically
 from duelist.experiments._progress import progress
 from duelist.experiments._results import CellResult
 from duelist.experiments._store import open_store
@@ -33,6 +33,7 @@ class Options:
         cluster: the address of a Dask scheduler to use instead.
         as_json: whether standard output gets the JSON document instead of a table.
         figures: whether to draw figures.
+        report: where to write the page about the paper's claims, if anywhere.
     """
 
     out: Path
@@ -41,6 +42,7 @@ class Options:
     cluster: str | None = None
     as_json: bool = False
     figures: bool = True
+    report: Path | None = None
 
 
 def available_cores() -> int:
@@ -74,6 +76,8 @@ class Session:
             StoreError, ClusterError, CellError: see `run_cells` and `open_store`.
         """
         options = self.options
+        if options.report is not None:
+            output_directory(options.report.parent)
         notes = {
             "command": shlex.join(["duelist", *sys.argv[1:]]),
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -110,6 +114,8 @@ class Session:
         write_atomically(self.options.out / f"{self.name}.json", text + "\n")
         if self.options.figures:
             self._draw(results)
+        if self.options.report is not None:
+            self._test_claims(results, self.options.report)
         self.console.print(f"Written to {self.options.out}", highlight=False, soft_wrap=True)
         self._print(table, text)
 
@@ -127,6 +133,15 @@ class Session:
 
         with self.console.status("Drawing figures"):
             write_figures(results, self.options.out / "figures")
+
+    def _test_claims(self, results: Sequence[CellResult], path: Path) -> None:
+        from duelist.experiments._report import report_run  # noqa: PLC0415
+
+        # What is resumed took longer than this run of the command.
+        seconds = None if self.options.resume else self.seconds
+        with self.console.status("Writing the report"):
+            report_run(results, path, preset=self.preset, seconds=seconds)
+        self.console.print(f"Report: {path}", highlight=False, soft_wrap=True)
 
     def _announce(self, cells: Sequence[Cell]) -> None:
         options = self.options
