@@ -176,14 +176,14 @@ def test_without_projection_there_is_none(x64):
     np.testing.assert_array_equal(belief.centre, belief.fit.f)
 
 
-def test_a_batch_is_projected_one_by_one(x64, oracles):
+def test_a_batch_is_projected_one_by_one(double, oracles):
     """Members inside and outside the ball together, as under vmap over seeds.
 
     The second member's answers contradict each other on either action, so that its fit is zero.
     """
-    begin = make_prior(x64, "ratings", bound=0.5)
+    begin = make_prior(double, "ratings", bound=0.5)
     tell = jax.jit(lambda belief, x, y: belief.tell((x,), y))
-    answers = jnp.asarray([[1, 1, 1, 1], [1, 1, 0, 0]], x64)
+    answers = jnp.asarray([[1, 1, 1, 1], [1, 1, 0, 0]], double)
 
     def run(column):
         belief = begin
@@ -195,7 +195,7 @@ def test_a_batch_is_projected_one_by_one(x64, oracles):
     for k in range(2):
         alone = run(answers[k])
         np.testing.assert_allclose(
-            together.projection.f[k], alone.projection.f, atol=100 * float(jnp.finfo(x64).eps)
+            together.projection.f[k], alone.projection.f, atol=100 * float(jnp.finfo(double).eps)
         )
     outside = np.asarray(together.projection.steps) > 0
     np.testing.assert_array_equal(outside, [True, False])
