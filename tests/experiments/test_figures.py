@@ -195,6 +195,30 @@ def test_settings_of_a_sweep_have_curves_of_their_own(tmp_path):
     }
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_few_or_many_panels_have_room_for_their_legend_and_title(count):
+    names = ("ackley", "branin", "matyas", "rosenbrock")[:count]
+    made = [decaying(a, f, "", "ratings", 2, 20) for f in names for a in _paper.RATINGS]
+    alone = [r for r in made if r.algorithm == "gp-ucb"]
+    sweep = [
+        constant(
+            "random-rating", [4.0, 5.0], f, feedback="ratings", horizon=9, settings={"bound": b}
+        )
+        for f in names
+        for b in (0.125, 0.25, 0.5)
+    ]
+    for results in (made, alone, sweep):
+        for figure in (confidence_sets(results), distribution(results, "ratings")):
+            figure.draw_without_rendering()
+            boxes = [legend.get_window_extent() for legend in figure.legends]
+            if figure.get_suptitle():
+                boxes += [text.get_window_extent() for text in figure.texts]
+            for box in boxes:
+                assert 0 <= box.x0 < box.x1 <= figure.bbox.x1
+                assert 0 <= box.y0 < box.y1 <= figure.bbox.y1
+            assert all(ax.bbox.height > 18 and ax.bbox.width > 60 for ax in figure.axes)
+
+
 @pytest.mark.parametrize("horizon", [1, 2, 7, 200, 201, 2000, 100_000])
 def test_drawn_steps_have_both_ends_and_are_few(horizon):
     steps = drawn_steps(horizon)

@@ -42,7 +42,7 @@ def regret_curves(results: Sequence[CellResult]) -> Figure:
             draw(ax, _curves(own, _cumulative))
             label_axes(ax, FEEDBACK_NAMES[kind], log=kind == "ratings")
             ax.set_ylabel(f"cumulative regret {SYMBOLS[kind]}")
-            ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=3, columnspacing=1.2)
+            legend_below(ax)
         figure.suptitle(problem, x=0.01, ha="left", weight="bold")
     return figure
 
@@ -53,7 +53,7 @@ def confidence_sets(results: Sequence[CellResult]) -> Figure:
     problems = list(dict.fromkeys((r.function, r.variant) for r in ratings))
     columns = min(3, len(problems))
     with settings():
-        figure, axes = panels(-(-len(problems) // columns), columns, (2.4, 2.0))
+        figure, axes = panels(-(-len(problems) // columns), columns, (max(2.4, 4.8 / columns), 2.0))
         for ax, problem in zip(axes, problems, strict=False):
             own = [r for r in ratings if (r.function, r.variant) == problem]
             draw(ax, _curves(own, _cumulative))
@@ -166,14 +166,28 @@ def remove_unused(axes: Sequence[Axes]) -> None:
         ax.remove()
 
 
-def legend_of_figure(figure: Figure) -> None:
-    """One legend for all panels, beneath them."""
+def legend_below(ax: Axes) -> None:
+    """A legend beneath a panel."""
+    labels = [str(line.get_label()) for line in ax.get_lines()]
+    columns = _legend_columns(labels, 3)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=columns, columnspacing=1.2)
+
+
+def legend_of_figure(figure: Figure, columns: int | None = None) -> None:
+    """One legend for all panels, beneath them, by default with as many columns as there is room."""
     entries: dict[str, Any] = {}
     for ax in figure.axes:
         handles, labels = ax.get_legend_handles_labels()
         entries |= dict(zip(labels, handles, strict=True))
-    columns = min(6, len(entries))
-    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
+    most = min(len(entries), int(figure.get_figwidth() / 1.1))
+    count = _legend_columns(list(entries), most) if columns is None else columns
+    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=count)
+
+
+def _legend_columns(labels: Sequence[str], most: int) -> int:
+    """Fewer columns than `most`, which fit names of algorithms, where labels are longer."""
+    longest = max(map(len, labels))
+    return max(1, most if longest <= 12 else most // 2 if longest <= 24 else most // 3)
 
 
 def _curves(

@@ -14,6 +14,7 @@ from duelist.experiments._paper import algorithm_name
 from duelist.experiments._results import CellResult
 
 _JITTER = 0.28
+_FRAME = 0.5  # inches for title and legend
 _BENEATH = 0.3
 _GREY = "#777777"
 
@@ -32,9 +33,10 @@ def distribution(results: Sequence[CellResult], feedback: str) -> Figure:
     order = tuple(_paper.TABLE1 if feedback == "duels" else _paper.TABLE2)
     rows = arrange(own, sweep_labels(own), order)
     columns = min(3, len(rows))
-    height = 0.6 + 0.25 * max(len(row.cells) for row in rows)
+    height = 0.55 + 0.25 * max(len(row.cells) for row in rows)
     with settings():
-        figure, axes = panels(-(-len(rows) // columns), columns, (2.6, height))
+        figure, axes = panels(-(-len(rows) // columns), columns, (max(2.6, 4.4 / columns), height))
+        figure.set_figheight(figure.get_figheight() + _FRAME)
         for ax, row in zip(axes, rows, strict=False):
             _panel(ax, row, log=feedback == "ratings")
         remove_unused(axes[len(rows) :])
@@ -42,7 +44,7 @@ def distribution(results: Sequence[CellResult], feedback: str) -> Figure:
         kind = "dueling" if feedback == "duels" else "logistic"
         title = f"Cumulative {kind} regret at T = {horizons}"
         figure.suptitle(title, x=0.01, ha="left", weight="bold")
-        legend_of_figure(figure)
+        legend_of_figure(figure, columns=3)
     return figure
 
 
