@@ -11,8 +11,10 @@ from tinygp.kernels.stationary import Stationary
 from duelist.belief import (
     AbstractBeta,
     FixedBeta,
+    GuaranteedBelief,
     TableBelief,
     TheoremBeta,
+    guaranteed_prior,
     independent_prior,
     log_ucb1_prior,
     maximum_gain,
@@ -90,6 +92,8 @@ def build_belief(settings: _schema.Belief, domain: FiniteDomain, feedback: str) 
     match settings:
         case _schema.MapBelief():
             return _map_belief(settings, domain, feedback)
+        case _schema.GuaranteedBelief():
+            return _guaranteed_belief(settings, domain, feedback)
         case _schema.RidgeBelief(noise=noise, mean=mean, beta=beta):
             kernel = build_kernel(settings)
             return ridge_prior(domain, kernel, noise=noise, mean=mean, beta=FixedBeta(beta))
@@ -121,6 +125,22 @@ def _map_belief(settings: _schema.MapBelief, domain: FiniteDomain, feedback: Any
         tolerance=settings.tolerance,
     )
     return dataclasses.replace(belief, beta_rule=_beta(settings, belief, feedback))
+
+
+def _guaranteed_belief(
+    settings: _schema.GuaranteedBelief, domain: FiniteDomain, feedback: Any
+) -> GuaranteedBelief:
+    return guaranteed_prior(
+        domain,
+        build_kernel(settings),
+        feedback,
+        bound=settings.bound,
+        delta=settings.delta,
+        confidence_set=settings.confidence_set,
+        lam=settings.lam,
+        link=_LINKS[settings.link](),
+        tolerance=settings.tolerance,
+    )
 
 
 def _beta(settings: _schema.MapBelief, belief: TableBelief, feedback: str) -> AbstractBeta:

@@ -67,6 +67,28 @@ class MapBelief(Kernel):
     tolerance: Positive | None = None
 
 
+class GuaranteedBelief(Kernel):
+    """`duelist.belief.guaranteed_prior`: bounds that all hold with probability 1 - delta.
+
+    Attributes:
+        belief: "guaranteed".
+        link: s.
+        bound: B, which the promise depends on and which therefore has no default.
+        delta: the probability of failure.
+        confidence_set: "prequential" for the likelihood-ratio sequence, "paper" for eq. def_beta.
+        lam: lambda; by default what `guaranteed_prior` chooses.
+        tolerance: the error of f to fit to; by default as fine as the precision allows.
+    """
+
+    belief: Literal["guaranteed"] = "guaranteed"
+    link: Literal["logistic", "probit"] = "logistic"
+    bound: Positive
+    delta: Fraction = 0.1
+    confidence_set: Literal["prequential", "paper"] = "prequential"
+    lam: Positive | None = None
+    tolerance: Positive | None = None
+
+
 class RidgeBelief(Kernel):
     """`duelist.belief.ridge_prior`, of GP-UCB.
 
@@ -115,11 +137,12 @@ class LogUCB1Belief(Strict):
     tolerance: Positive | None = None
 
 
-Belief: TypeAlias = MapBelief | RidgeBelief | IndependentBelief | LogUCB1Belief
+Belief: TypeAlias = MapBelief | GuaranteedBelief | RidgeBelief | IndependentBelief | LogUCB1Belief
 """Which belief, and what it is made with: the key `belief` decides which others there are."""
 
 BELIEFS: dict[str, type[Belief]] = {
     "map": MapBelief,
+    "guaranteed": GuaranteedBelief,
     "ridge": RidgeBelief,
     "independent": IndependentBelief,
     "log-ucb1": LogUCB1Belief,
