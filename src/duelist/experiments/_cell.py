@@ -1,8 +1,8 @@
-"""A cell of an experiment: a problem, an algorithm and all its seeds; and how one is run."""
+"""A cell of an experiment: a problem, an algorithm and all its seeds."""
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from duelist.experiments._names import feedback_of
-from duelist.experiments._results import CellResult
+from duelist.experiments._results import REGRETS, CellResult
 from duelist.experiments._schema import Belief, Problem, described
-from duelist.experiments._threads import single_threaded
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +81,30 @@ class Cell:
         parts = (self.problem.function, self.problem.variant, self.algorithm)
         return "-".join([*filter(None, parts), hashlib.sha256(text.encode()).hexdigest()[:12]])
 
+    def program(self) -> Hashable:
+        """What the compiled program depends on: cells that agree in it share one."""
+        settings = self.settings()
+        static = ("belief", "link", "confidence", "width", "space", "range_rule", "projected")
+        return (
+            self.algorithm,
+            self.restrict,
+            self.table.features.shape if self.table else getattr(self.problem, "per_axis", 0),
+            getattr(self.problem, "dim", None),
+            len(self.seeds),
+            (self.horizon - 1).bit_length(),
+            tuple(settings.get(name) for name in static),
+        )
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Regret of each step by kind, [seeds, horizon]."""
+        return dict.fromkeys(REGRETS, (len(self.seeds), self.horizon))
+
+    def simulate(self) -> Mapping[str, NDArray[np.float64]]:
+        """Run all seeds in double precision."""
+        from duelist.experiments._simulate import simulate_cell  # noqa: PLC0415  (imports JAX)
+
+        return simulate_cell(self)
+
     def result(
         self, regret: Mapping[str, NDArray[np.float64]], seconds: float, compile_seconds: float
     ) -> CellResult:
@@ -98,31 +121,3 @@ class Cell:
             seconds=seconds,
             compile_seconds=compile_seconds,
         )
-
-
-def program(cell: Cell) -> tuple[Any, ...]:
-    """What the compiled program of a cell depends on: cells that agree in it share one."""
-    settings = cell.settings()
-    static = ("belief", "link", "confidence", "width", "space", "range_rule", "projected")
-    problem = cell.problem
-    shape = cell.table.features.shape if cell.table else getattr(problem, "per_axis", 0)
-    return (
-        cell.algorithm,
-        cell.restrict,
-        shape,
-        getattr(problem, "dim", None),
-        len(cell.seeds),
-        (cell.horizon - 1).bit_length(),
-        tuple(settings.get(name) for name in static),
-    )
-
-
-def run_cell(cell: Cell) -> CellResult:
-    """Run all seeds of a cell in double precision; what fails raises as the library does."""
-    single_threaded()
-    # Here because they import JAX, which only workers need.
-    from duelist.experiments._compilation import timed  # noqa: PLC0415
-    from duelist.experiments._simulate import simulate_cell  # noqa: PLC0415
-
-    regret, seconds, compile_seconds = timed(lambda: simulate_cell(cell))
-    return cell.result(regret, seconds - compile_seconds, compile_seconds)

@@ -1,12 +1,12 @@
-"""Runs cells on an executor and keeps what is finished."""
+"""Runs jobs on an executor and keeps what is finished."""
 
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Executor, as_completed
 from contextlib import contextmanager
+from typing import Any, TypeAlias
 
-from duelist.experiments._cell import Cell, program, run_cell
 from duelist.experiments._cluster import cluster_executor
-from duelist.experiments._results import CellResult
+from duelist.experiments._job import Job, Outcome, R, program, run_job
 from duelist.experiments._store import Store
 from duelist.experiments._workers import WorkerPool
 
@@ -15,7 +15,7 @@ class CellError(Exception):
     """Cells that failed; the others were finished and kept."""
 
 
-Finished = Callable[[Cell, CellResult | None], None]
+Finished: TypeAlias = Callable[[Job[Any], Outcome | None], None]
 """Told of each cell: its result, or None if it failed."""
 
 
@@ -37,9 +37,7 @@ def executor(jobs: int, cluster: str | None) -> Generator[Executor]:
     pool.shutdown()
 
 
-def run_cells(
-    cells: Sequence[Cell], pool: Executor, store: Store, finished: Finished
-) -> list[CellResult]:
+def run_cells(cells: Sequence[Job[R]], pool: Executor, store: Store, finished: Finished) -> list[R]:
     """The results of all cells, in their order; those in the store are not run again.
 
     Raises:
@@ -51,7 +49,7 @@ def run_cells(
         if cell.key in results:
             finished(cell, results[cell.key])
     missing = [cell for cell in cells if cell.key not in results]
-    futures = {pool.submit(run_cell, cell): cell for cell in missing}
+    futures = {pool.submit(run_job, cell): cell for cell in missing}
     failures: list[str] = []
     for future in as_completed(futures):
         cell = futures[future]

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -15,9 +16,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from duelist.experiments._cell import Cell
 from duelist.experiments._engine import Finished
-from duelist.experiments._results import CellResult
+from duelist.experiments._job import Job, Outcome
 
 
 @contextmanager
@@ -36,9 +36,9 @@ def progress(console: Console, total: int) -> Generator[Finished]:
     with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
         bar = bars.add_task("cells", total=total, rate="")
 
-        def finished(cell: Cell, result: CellResult | None) -> None:
+        def finished(cell: Job[Any], result: Outcome | None) -> None:
             nonlocal steps
-            steps += 0 if result is None else result.horizon * len(result.seeds)
+            steps += 0 if result is None else result.steps
             rate = steps / (time.perf_counter() - begin)
             bars.update(bar, advance=1, rate=f"{rate:,.0f} steps/s")
             console.print(_line(cell, result), highlight=False, soft_wrap=True)
@@ -46,7 +46,7 @@ def progress(console: Console, total: int) -> Generator[Finished]:
         yield finished
 
 
-def _line(cell: Cell, result: CellResult | None) -> str:
+def _line(cell: Job[Any], result: Outcome | None) -> str:
     if result is None:
         return f"{cell.label}: failed"
     error = result.standard_error()

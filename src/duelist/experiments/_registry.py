@@ -76,10 +76,7 @@ _GAIN_STEPS: Final = 256
 def build_policy(
     algorithm: str, belief: _schema.Belief, domain: FiniteDomain, restrict: bool = False
 ) -> AbstractPolicy:
-    """The policy of this name on this belief.
-
-    Inside a transformation of JAX the numbers in `belief` may be tracers; see `_tune`.
-    """
+    """The policy of this name on this belief."""
     feedback = "ratings" if algorithm == "sparring" else feedback_of(algorithm)
     start = build_belief(belief, domain, feedback)
     if algorithm == "maxminlcb":

@@ -50,7 +50,12 @@ class CellResult:
     @property
     def kind(self) -> str:
         """The regret that the paper reports for this feedback."""
-        return "dueling" if self.feedback == "duels" else "logistic"
+        return kind_of(self.feedback)
+
+    @property
+    def steps(self) -> int:
+        """The number of queries asked in all runs."""
+        return len(self.seeds) * self.horizon
 
     def mean(self, kind: str | None = None) -> float:
         """The mean of `final` over the seeds."""
@@ -59,6 +64,11 @@ class CellResult:
     def standard_error(self, kind: str | None = None) -> float:
         """The standard error of `mean`; NaN if there is one seed only."""
         return standard_error(self.final(kind))
+
+
+def kind_of(feedback: str) -> str:
+    """The regret that the paper reports for this feedback."""
+    return "dueling" if feedback == "duels" else "logistic"
 
 
 def standard_error(values: NDArray[np.float64]) -> float:

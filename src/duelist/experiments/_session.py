@@ -13,9 +13,9 @@ from typing import Any
 
 from rich.console import Console
 
-from duelist.experiments._cell import Cell
 from duelist.experiments._engine import executor, run_cells
 from duelist.experiments._files import output_directory, write_atomically
+from duelist.experiments._job import Job, Outcome, R
 from duelist.experiments._progress import progress
 from duelist.experiments._results import CellResult
 from duelist.experiments._store import open_store
@@ -69,7 +69,7 @@ class Session:
         self.configuration = configuration
         self.console = Console(stderr=True)
 
-    def run(self, cells: Sequence[Cell], settings: Mapping[str, Any]) -> list[CellResult]:
+    def run(self, cells: Sequence[Job[R]], settings: Mapping[str, Any]) -> list[R]:
         """Run what is not there yet; `settings` are those that all cells of the directory share.
 
         Raises:
@@ -143,7 +143,7 @@ class Session:
             report_run(results, path, preset=self.preset, seconds=seconds)
         self.console.print(f"Report: {path}", highlight=False, soft_wrap=True)
 
-    def _announce(self, cells: Sequence[Cell]) -> None:
+    def _announce(self, cells: Sequence[Job[Any]]) -> None:
         options = self.options
         where = f"{options.jobs} process(es)" if options.cluster is None else options.cluster
         self.console.print(
@@ -153,7 +153,7 @@ class Session:
             soft_wrap=True,
         )
 
-    def _summarise(self, results: Sequence[CellResult]) -> None:
+    def _summarise(self, results: Sequence[Outcome]) -> None:
         running = sum(result.seconds for result in results)
         compiling = sum(result.compile_seconds for result in results)
         self.console.print(

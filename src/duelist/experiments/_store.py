@@ -1,7 +1,7 @@
 """The result directory: one file per finished cell, and a manifest that says what made them.
 
     DIR/manifest.json     settings, versions, machine, command
-    DIR/cells/KEY.npz     regret of each step by kind, and the cell's description as JSON
+    DIR/cells/KEY.npz     regret by kind, of a cell that of each step, and its description as JSON
 
 A file is written beside its place and moved into it, so it is whole or not there. The archives
 carry check sums, so one that was cut short by other means is noticed when it is read.
@@ -17,9 +17,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from duelist.experiments._cell import Cell
 from duelist.experiments._files import output_directory, write_atomically
-from duelist.experiments._results import REGRETS, CellResult
+from duelist.experiments._job import Job, Outcome, R
 
 _FORMAT: Final = 1
 _IDENTITY: Final = ("format", "settings", "versions")
@@ -35,7 +34,7 @@ class Store:
 
     directory: Path
 
-    def save(self, cell: Cell, result: CellResult) -> Path:
+    def save(self, cell: Job[Any], result: Outcome) -> Path:
         """Write a finished cell in one step.
 
         Raises:
@@ -58,7 +57,7 @@ class Store:
                 "make room and go on with --resume"
             ) from error
 
-    def load(self, cell: Cell) -> CellResult | None:
+    def load(self, cell: Job[R]) -> R | None:
         """A cell finished before, or None if it was not.
 
         Raises:
@@ -77,17 +76,17 @@ class Store:
                 "delete it and go on with --resume"
             ) from error
 
-    def _path(self, cell: Cell) -> Path:
+    def _path(self, cell: Job[Any]) -> Path:
         return self.directory / "cells" / f"{cell.key}.npz"
 
 
-def _result(cell: Cell, arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> CellResult:
+def _result(cell: Job[R], arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> R:
     if meta["description"] != cell.description():
         raise ValueError("it describes another cell than its name")
-    shape = (len(cell.seeds), cell.horizon)
-    regret = {kind: np.asarray(arrays[kind], np.float64) for kind in REGRETS}
-    if any(values.shape != shape for values in regret.values()):
-        raise ValueError(f"expected regrets of shape {shape}")
+    shapes = cell.shapes()
+    regret = {kind: np.asarray(arrays[kind], np.float64) for kind in shapes}
+    if any(values.shape != shapes[kind] for kind, values in regret.items()):
+        raise ValueError(f"expected regrets of shapes {shapes}")
     return cell.result(regret, meta["seconds"], meta["compile_seconds"])
 
 
