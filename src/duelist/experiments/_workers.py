@@ -7,6 +7,7 @@ has compiled already, replaces a worker that died and runs its task again, and e
 import contextlib
 import multiprocessing as mp
 import os
+import pickle
 import signal
 import threading
 from collections import Counter
@@ -25,8 +26,7 @@ class WorkerLostError(RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
+    call: bytes
     future: Future[Any]
     program: Hashable
 
@@ -54,11 +54,17 @@ class WorkerPool(Executor):
             thread.start()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Run `fn(*args)` in a worker; both must be picklable."""
+        """Run `fn(*args)` in a worker.
+
+        Raises:
+            TypeError, AttributeError, PicklingError: `fn` or an argument cannot be pickled.
+            RuntimeError: the pool was shut down.
+        """
         if kwargs:
             raise TypeError("submit: expected positional arguments only")
         future: Future[Any] = Future()
-        task = _Task(fn, args, future, self._program(args[0]) if args else None)
+        call = pickle.dumps((fn, args))
+        task = _Task(call, future, self._program(args[0]) if args else None)
         with self._changed:
             if self._closed:
                 raise RuntimeError("submit: the pool was shut down")
@@ -77,14 +83,14 @@ class WorkerPool(Executor):
             self._changed.notify_all()
         if not wait:
             for worker in self._workers:
-                worker.end()
+                worker.stop()
         for thread in self._threads:
             thread.join()
 
     @property
     def processes(self) -> list[int]:
         """The process ids of the workers that are running."""
-        return [worker.process.pid for worker in self._workers if worker.process is not None]
+        return [p.pid for worker in self._workers if (p := worker.process) is not None]
 
     def _serve(self, worker: "_Worker") -> None:
         """What the thread of a worker does: take tasks until there will be no more."""
@@ -115,36 +121,51 @@ class WorkerPool(Executor):
     def _run(self, worker: "_Worker", task: _Task) -> None:
         for _ in range(_ATTEMPTS):
             try:
-                succeeded, value = worker.run(task.function, task.arguments)
+                answer = worker.run(task.call)
             except (EOFError, OSError):
                 worker.end()
-                if self._closed:
-                    break
+                if worker.stopped:
+                    task.future.set_exception(WorkerLostError("the pool was shut down"))
+                    return
                 continue
-            if succeeded:
-                task.future.set_result(value)
-            else:
-                task.future.set_exception(value)
+            _settle(task.future, answer)
             return
         message = f"its worker process died {_ATTEMPTS} times; is there enough memory?"
         task.future.set_exception(WorkerLostError(message))
 
 
+def _settle(future: Future[Any], answer: bytes) -> None:
+    try:
+        succeeded, value = _unpickled(answer)
+    except Exception as error:  # noqa: BLE001 - it is raised again where the result is awaited
+        succeeded, value = False, error
+    if succeeded:
+        future.set_result(value)
+    else:
+        future.set_exception(value)
+
+
 class _Worker:
-    """One process and the pipe to it."""
+    """One process and the pipe to it; all but `stop` is for the thread that serves it."""
 
     def __init__(self) -> None:
         self.process: Any = None
+        self.stopped = False
         self._pipe: Any = None
+        self._starting = threading.Lock()
 
-    def run(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any]:
-        """Whether the call succeeded, and what it returned or raised."""
+    def run(self, call: bytes) -> bytes:
+        """The answer to a pickled call.
+
+        Raises:
+            EOFError, OSError: the process died, or cannot be started.
+        """
         pipe = self._pipe or self._start()
-        pipe.send((function, arguments))
-        return pipe.recv()
+        pipe.send_bytes(call)
+        return pipe.recv_bytes()
 
     def end(self) -> None:
-        """End the process, whatever it is doing."""
+        """End the process, if there is one, and wait for it."""
         process, self.process = self.process, None
         pipe, self._pipe = self._pipe, None
         if process is not None:
@@ -153,13 +174,26 @@ class _Worker:
         if pipe is not None:
             pipe.close()
 
+    def stop(self) -> None:
+        """End the process, whatever it is doing, for good; from any thread."""
+        with self._starting:
+            self.stopped = True
+            process = self.process
+        if process is not None:
+            process.terminate()
+
     def _start(self) -> Any:
         context = mp.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs,), daemon=True)
-        self.process.start()
-        theirs.close()
-        return self._pipe
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_work, args=(theirs,), daemon=True)
+        with self._starting, theirs, contextlib.ExitStack() as failing:
+            failing.enter_context(ours)
+            if self.stopped:
+                raise EOFError("the worker was stopped")
+            process.start()
+            self.process, self._pipe = process, ours
+            failing.pop_all()
+        return ours
 
 
 def _work(pipe: Connection) -> None:
@@ -169,15 +203,28 @@ def _work(pipe: Connection) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with contextlib.suppress(EOFError):
         while True:
-            function, arguments = pipe.recv()
-            pipe.send(_attempt(function, arguments))
+            pipe.send_bytes(_answer(pipe.recv_bytes()))
 
 
-def _attempt(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any]:
+def _answer(call: bytes) -> bytes:
+    """Whether a call succeeded, and what it returned or raised, pickled."""
     try:
-        return True, function(*arguments)
+        function, arguments = _unpickled(call)
+        return pickle.dumps((True, function(*arguments)))
     except Exception as error:  # noqa: BLE001 - it is raised again where the result is awaited
-        return False, error
+        return pickle.dumps((False, _portable(error)))
+
+
+def _unpickled(data: bytes) -> Any:
+    return pickle.loads(data)  # noqa: S301 - from our own process, through its pipe
+
+
+def _portable(error: Exception) -> Exception:
+    """An error as it arrives at the other end of a pipe, or its text in one that does."""
+    try:
+        return _unpickled(pickle.dumps(error))
+    except Exception:  # noqa: BLE001 - a class may pickle itself in any way
+        return RuntimeError(f"{type(error).__name__}: {error}")
 
 
 def _end_with_parent() -> None:
