@@ -1,7 +1,5 @@
 """Files are whole or not there."""
 
-from pathlib import Path
-
 import pytest
 
 from duelist.experiments._files import output_directory, write_atomically
@@ -10,12 +8,10 @@ from duelist.experiments._files import output_directory, write_atomically
 def test_a_failed_write_keeps_the_old_file_and_leaves_nothing_behind(tmp_path, monkeypatch):
     place = write_atomically(tmp_path / "table.md", "old")
 
-    def half(self: Path, data: bytes) -> int:
-        with self.open("wb") as file:
-            file.write(data[: len(data) // 2])
+    def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", half)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
         write_atomically(place, "new and longer")
     assert place.read_text() == "old"

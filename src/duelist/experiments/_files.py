@@ -23,7 +23,7 @@ def output_directory(directory: str | Path) -> Path:
 def write_atomically(path: Path, content: str | bytes) -> Path:
     """Put `content` at `path` in one step; text as UTF-8.
 
-    A reader sees the old file or the new one, and a crash leaves the old one.
+    A reader sees the old file or the new one, and a crash, even of the machine, leaves one of them.
 
     Raises:
         OSError: the file cannot be written; nothing is left behind.
@@ -31,7 +31,10 @@ def write_atomically(path: Path, content: str | bytes) -> Path:
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     data = content.encode() if isinstance(content, str) else content
     try:
-        partial.write_bytes(data)
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)

@@ -1,7 +1,8 @@
 """What an executor runs and a result directory keeps: a cell of a table, or a sweep."""
 
+import threading
 from collections.abc import Hashable, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from duelist.experiments._threads import single_threaded
 
 
+@runtime_checkable
 class Outcome(Protocol):
     """What a job produced; `regret` is what is kept of it, by name."""
 
@@ -28,6 +30,7 @@ R = TypeVar("R", bound=Outcome)
 R_co = TypeVar("R_co", bound=Outcome, covariant=True)
 
 
+@runtime_checkable
 class Job(Protocol[R_co]):
     """A task that is run as a whole; picklable."""
 
@@ -69,11 +72,16 @@ def program(job: Job[Any]) -> Hashable:
     return job.program()
 
 
+# A worker of Dask may have several threads, whose jobs would share the one thread that XLA has.
+_one_at_a_time: Final = threading.Lock()
+
+
 def run_job(job: Job[R]) -> R:
     """Run a job in this process; what fails raises as the library does."""
     single_threaded()
     # Here because it imports JAX, which only workers need.
     from duelist.experiments._compilation import timed  # noqa: PLC0415
 
-    regret, seconds, compile_seconds = timed(job.simulate)
+    with _one_at_a_time:
+        regret, seconds, compile_seconds = timed(job.simulate)
     return job.result(regret, seconds - compile_seconds, compile_seconds)

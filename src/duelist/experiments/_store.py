@@ -9,7 +9,9 @@ carry check sums, so one that was cut short by other means is noticed when it is
 
 import io
 import json
+import struct
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,10 +69,10 @@ class Store:
         if not path.exists():
             return None
         try:
-            arrays = dict(np.load(io.BytesIO(path.read_bytes()), allow_pickle=False))
+            arrays = _read(path.read_bytes())
             meta = json.loads(arrays["meta"].tobytes())
             return _result(cell, arrays, meta)
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
+        except _DAMAGE as error:
             raise StoreError(
                 f"{path}: expected a finished cell, got a damaged file ({error}); "
                 "delete it and go on with --resume"
@@ -78,6 +80,21 @@ class Store:
 
     def _path(self, cell: Job[Any]) -> Path:
         return self.directory / "cells" / f"{cell.key}.npz"
+
+
+_DAMAGE: Final = (
+    *(OSError, EOFError, ValueError, TypeError, KeyError),
+    # What a bit that flipped makes of the archive and its entries.
+    *(zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, RuntimeError),
+)
+
+
+def _read(content: bytes) -> dict[str, Any]:
+    """The arrays of an archive, none of which is looked at before all check sums are right."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if (damaged := archive.testzip()) is not None:
+            raise ValueError(f"the check sum of {damaged} is wrong")
+    return dict(np.load(io.BytesIO(content), allow_pickle=False))
 
 
 def _result(cell: Job[R], arrays: Mapping[str, Any], meta: Mapping[str, Any]) -> R:
@@ -116,18 +133,24 @@ def open_store(
     manifest = directory / "manifest.json"
     if manifest.exists():
         _check_same(manifest, identity, resume)
-    elif directory.is_dir() and any(directory.iterdir()):
+    elif directory.is_dir() and not _unused(directory):
         raise StoreError(
             f"{directory}: holds files but no manifest.json, so these are no results that could be "
             "gone on with; choose another directory with --out"
         )
     try:
-        output_directory(directory / "cells")
+        output_directory(directory)
         if not manifest.exists():
             write_atomically(manifest, json.dumps({**identity, **notes}, indent=2) + "\n")
+        output_directory(directory / "cells")
     except (OSError, ValueError) as error:
         raise StoreError(f"{directory}: cannot be used as result directory: {error}") from error
     return Store(directory)
+
+
+def _unused(directory: Path) -> bool:
+    """Whether there is nothing in it but what a run leaves that died before its manifest."""
+    return all(path.match("manifest.json.*.partial") for path in directory.iterdir())
 
 
 def _check_same(manifest: Path, identity: Mapping[str, Any], resume: bool) -> None:
@@ -140,7 +163,7 @@ def _check_same(manifest: Path, identity: Mapping[str, Any], resume: bool) -> No
     try:
         found = json.loads(manifest.read_bytes())
         differences = _differences({k: found[k] for k in _IDENTITY}, identity)
-    except (ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{manifest}: expected a manifest, got a damaged file: {error}") from error
     if differences:
         listed = "; ".join(differences)
