@@ -1,7 +1,7 @@
 """Runs jobs on an executor and keeps what is finished."""
 
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import Executor, Future, as_completed
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -53,8 +53,8 @@ def run_cells(cells: Sequence[Job[R]], pool: Executor, store: Store, finished: F
     failures: list[str] = []
     for future in as_completed(futures):
         cell = futures[future]
-        if (error := future.exception()) is not None:
-            failures.append(f"{cell.label}: {type(error).__name__}: {error}")
+        if (failure := _failure(future)) is not None:
+            failures.append(f"{cell.label}: {failure}")
             finished(cell, None)
             continue
         results[cell.key] = future.result()
@@ -63,3 +63,12 @@ def run_cells(cells: Sequence[Job[R]], pool: Executor, store: Store, finished: F
     if failures:
         raise CellError("\n".join(failures))
     return [results[cell.key] for cell in cells]
+
+
+def _failure(future: Future[Any]) -> str | None:
+    """Why a cell that is over has no result, or None if it has one."""
+    # Nobody here cancels a cell; Dask does so when it loses its scheduler.
+    if future.cancelled():
+        return "the connection to the cluster was lost"
+    error = future.exception()
+    return None if error is None else f"{type(error).__name__}: {error}"
