@@ -9,6 +9,9 @@ import jaxtyping
 import numpy as np
 import pytest
 
+# BLAS, which JAX loads at its first use, then has one thread: pytest's processes share the cores.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 hypothesis.settings.register_profile("local", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 
