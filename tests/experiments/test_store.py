@@ -151,14 +151,11 @@ def test_a_full_disk_is_said_and_costs_no_finished_cell(saved, monkeypatch):
     assert store.load(other) is None
 
 
-def test_a_directory_with_results_is_gone_on_with_only_if_asked(tmp_path):
-    first = opened(tmp_path / "out")
-    one = cell()
-    first.save(one, made_up(one))
+def test_a_directory_with_results_is_gone_on_with_only_if_asked(saved):
+    store, one, result, _ = saved
     with pytest.raises(StoreError, match=r"already holds results; .*--resume"):
-        opened(tmp_path / "out")
-    again = opened(tmp_path / "out", resume=True)
-    assert same(again.load(one), made_up(one))
+        opened(store.directory)
+    assert same(opened(store.directory, resume=True).load(one), result)
 
 
 def test_to_resume_where_nothing_was_begun_is_to_begin(tmp_path):
@@ -186,26 +183,26 @@ def test_the_manifest_says_what_made_the_results(tmp_path):
         ({"versions": {**VERSIONS, "jax": "0.11"}}, "versions.jax is '0.10' there and '0.11' here"),
     ],
 )
-def test_results_of_other_settings_or_versions_are_refused(tmp_path, change, expected):
-    opened(tmp_path / "out")
+def test_results_of_other_settings_or_versions_are_refused(saved, change, expected):
+    store, *_ = saved
     with pytest.raises(StoreError, match=f"other settings or versions.*{expected}.*--out"):
-        opened(tmp_path / "out", resume=True, **change)
+        opened(store.directory, resume=True, **change)
 
 
 @pytest.mark.parametrize("content", ["", '{"format": 1', "[]", '{"format": 1}', "\x00"])
-def test_a_damaged_manifest_is_refused(tmp_path, content):
-    opened(tmp_path / "out")
-    (tmp_path / "out" / "manifest.json").write_text(content)
+def test_a_damaged_manifest_is_refused(saved, content):
+    store, *_ = saved
+    (store.directory / "manifest.json").write_text(content)
     with pytest.raises(StoreError, match=r"manifest.json: expected a manifest, got a damaged file"):
-        opened(tmp_path / "out", resume=True)
+        opened(store.directory, resume=True)
 
 
-def test_results_of_another_format_are_refused(tmp_path):
-    opened(tmp_path / "out")
-    place = tmp_path / "out" / "manifest.json"
+def test_results_of_another_format_are_refused(saved):
+    store, *_ = saved
+    place = store.directory / "manifest.json"
     place.write_text(json.dumps({**json.loads(place.read_text()), "format": 0}))
     with pytest.raises(StoreError, match="format is 0 there and 1 here"):
-        opened(tmp_path / "out", resume=True)
+        opened(store.directory, resume=True)
 
 
 def test_a_directory_of_other_things_is_left_alone(tmp_path):
@@ -216,10 +213,12 @@ def test_a_directory_of_other_things_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_a_run_that_died_before_its_manifest_was_whole_can_be_begun_again(tmp_path):
+def test_a_run_that_ended_before_its_first_cell_can_be_begun_again(tmp_path):
     (tmp_path / "manifest.json.4711.partial").write_text('{"form')
     opened(tmp_path)
-    assert (tmp_path / "manifest.json").exists()
+    other = {**SETTINGS, "horizon": 9}
+    opened(tmp_path, settings=other)
+    assert json.loads((tmp_path / "manifest.json").read_text())["settings"] == other
 
 
 def test_a_place_below_a_file_is_refused(tmp_path):

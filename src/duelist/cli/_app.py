@@ -125,7 +125,8 @@ def _fail(message: str, code: int) -> None:
 
 
 def _split(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(part for name in names for part in name.split(",") if part)
+    """The names in texts; a text without any stands for itself, which is no name of anything."""
+    return tuple(part for name in names for part in [*filter(None, name.split(","))] or [name])
 
 
 def _jobs(jobs: int | None) -> int:

@@ -131,16 +131,12 @@ def open_store(
     identity = {"format": _FORMAT, "settings": dict(settings), "versions": dict(versions)}
     identity = json.loads(json.dumps(identity))
     manifest = directory / "manifest.json"
-    if manifest.exists():
-        _check_same(manifest, identity, resume)
-    elif directory.is_dir() and not _unused(directory):
-        raise StoreError(
-            f"{directory}: holds files but no manifest.json, so these are no results that could be "
-            "gone on with; choose another directory with --out"
-        )
     try:
+        fresh = not directory.is_dir() or _unused(directory)
+        if not fresh:
+            _check_same(manifest, identity, resume)
         output_directory(directory)
-        if not manifest.exists():
+        if fresh:
             write_atomically(manifest, json.dumps({**identity, **notes}, indent=2) + "\n")
         output_directory(directory / "cells")
     except (OSError, ValueError) as error:
@@ -149,12 +145,22 @@ def open_store(
 
 
 def _unused(directory: Path) -> bool:
-    """Whether there is nothing in it but what a run leaves that died before its manifest."""
-    return all(path.match("manifest.json.*.partial") for path in directory.iterdir())
+    """Whether there is nothing in it but what a run leaves that ended before its first cell."""
+    return all(
+        path.name == "manifest.json"
+        or path.match("manifest.json.*.partial")
+        or (path.name == "cells" and path.is_dir() and not any(path.iterdir()))
+        for path in directory.iterdir()
+    )
 
 
 def _check_same(manifest: Path, identity: Mapping[str, Any], resume: bool) -> None:
     directory = manifest.parent
+    if not manifest.exists():
+        raise StoreError(
+            f"{directory}: holds files but no manifest.json, so these are no results that could be "
+            "gone on with; choose another directory with --out"
+        )
     if not resume:
         raise StoreError(
             f"{directory}: already holds results; go on with them with --resume, or choose "
