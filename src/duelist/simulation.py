@@ -16,7 +16,7 @@ import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from duelist._checks import check_count, check_instance, check_seeds
-from duelist.belief import Fit
+from duelist.belief import AbstractFittedBelief, Fit
 from duelist.environments import AbstractEnvironment
 from duelist.policies import AbstractPolicy, Query, State
 
@@ -143,9 +143,21 @@ def _checked(
     _check_leading("environments", environment if axes.environment else None, keys.shape[0])
     capacity = 1 << (horizon - 1).bit_length()
     steps = jnp.asarray(horizon, jnp.int32)
+    policy = _with_room(policy, capacity)
     trace = _compiled(policy, environment, keys, steps=steps, capacity=capacity, axes=axes)
     time_axis = 2 if axes.policy else 1
     return jax.tree.map(lambda x: jax.lax.slice_in_dim(x, 0, horizon, axis=time_axis), trace)
+
+
+def _with_room(policy: AbstractPolicy, answers: int) -> AbstractPolicy:
+    """`policy` with room in its beliefs for all points of a run: inside `jit` they cannot grow."""
+
+    def is_belief(node: Any) -> bool:
+        return isinstance(node, AbstractFittedBelief)
+
+    return jax.tree.map(
+        lambda node: node.with_room(answers) if is_belief(node) else node, policy, is_leaf=is_belief
+    )
 
 
 def _check_leading(name: str, module: eqx.Module | None, size: int | None) -> None:

@@ -5,6 +5,7 @@ from duelist.belief._base import AbstractUtilityBelief as AbstractUtilityBelief
 from duelist.belief._beta import AbstractBeta as AbstractBeta
 from duelist.belief._beta import FixedBeta as FixedBeta
 from duelist.belief._beta import TheoremBeta as TheoremBeta
+from duelist.belief._bounds import AbstractFittedBelief as AbstractFittedBelief
 from duelist.belief._certificate import Bounded as Bounded
 from duelist.belief._certificate import Certificate as Certificate
 from duelist.belief._certificate import certificate as certificate
@@ -22,6 +23,8 @@ from duelist.belief._independent import IndependentBelief as IndependentBelief
 from duelist.belief._independent import independent_prior as independent_prior
 from duelist.belief._log_ucb1 import LogUCB1Belief as LogUCB1Belief
 from duelist.belief._log_ucb1 import log_ucb1_prior as log_ucb1_prior
+from duelist.belief._point_prior import point_prior as point_prior
+from duelist.belief._points import PointBelief as PointBelief
 from duelist.belief._prequential import PrequentialBelief as PrequentialBelief
 from duelist.belief._ridge import RidgeBelief as RidgeBelief
 from duelist.belief._ridge import ridge_prior as ridge_prior

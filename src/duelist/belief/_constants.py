@@ -50,32 +50,53 @@ def constants(
             unknown, or "nonnegative" is claimed of a kernel with negative values.
     """
     check_choice("range_rule", rule, get_args(RangeRule))
-    lam = _resolved(as_positive("lam", lam, gram.dtype), gram)
-    bound = as_positive("bound", bound, gram.dtype)
-    radius = bound * (_spread(gram, rule) if duels else largest_value(gram))
+    largest = largest_value(gram)
+    return constants_on(
+        link, lam, bound, largest, distance_within(largest, gram, rule) if duels else largest
+    )
+
+
+def constants_on(
+    link: AbstractLink,
+    lam: Any,
+    bound: Any,
+    largest: Float[Array, ""],
+    reach: Float[Array, ""],
+) -> Constants:
+    """kappa and L where |argument of the link| <= B `reach`; `largest` is max sqrt(k(x, x)).
+
+    Raises:
+        ValueError: as `constants`.
+    """
+    lam = _resolved(as_positive("lam", lam, largest.dtype), largest)
+    bound = as_positive("bound", bound, largest.dtype)
+    radius = bound * reach
     return Constants(lam, bound, radius, link.kappa(radius), link.lipschitz(radius))
 
 
-def _resolved(lam: Float[Array, ""], gram: Float[Array, "n n"]) -> Float[Array, ""]:
+def _resolved(lam: Float[Array, ""], largest: Float[Array, ""]) -> Float[Array, ""]:
     """`lam`, refused below eps^(3/4) max k(x, x), where rounding swamps fit and widths."""
-    if is_concrete(lam) and is_concrete(gram):
-        eps = float(jnp.finfo(gram.dtype).eps)
-        least = eps**0.75 * float(jnp.max(jnp.diagonal(gram)))
+    if is_concrete(lam) and is_concrete(largest):
+        eps = float(jnp.finfo(largest.dtype).eps)
+        least = eps**0.75 * float(largest) ** 2
         if float(lam) < least:
             raise ValueError(
-                f"lam: expected at least {least:.2g} in {gram.dtype}, got {float(lam):.2g}"
+                f"lam: expected at least {least:.2g} in {largest.dtype}, got {float(lam):.2g}"
             )
     return lam
 
 
-def _spread(gram: Float[Array, "n n"], rule: RangeRule) -> Float[Array, ""]:
+def distance_within(
+    largest: Float[Array, ""], gram: Float[Array, "n n"], rule: RangeRule
+) -> Float[Array, ""]:
+    """The bound on ||k(x, .) - k(x', .)|| by `rule`, from the largest norm of k(x, .) or `gram`."""
     if rule == "domain":
         return largest_difference(gram)
     if rule == "general":
-        return 2 * largest_value(gram)
+        return 2 * largest
     if is_concrete(gram) and bool(jnp.any(gram < 0)):
         raise ValueError(
             "range_rule: expected a kernel without negative values for 'nonnegative', got one "
             f"with {float(jnp.min(gram)):.3g}; use 'general' or 'domain'"
         )
-    return jnp.sqrt(2.0).astype(gram.dtype) * largest_value(gram)
+    return jnp.sqrt(2.0).astype(gram.dtype) * largest

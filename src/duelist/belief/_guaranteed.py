@@ -7,9 +7,10 @@ import tinygp
 
 from duelist._checks import as_fraction, as_positive, check_choice, check_instance, is_concrete
 from duelist.belief._beta import TheoremBeta
+from duelist.belief._bounds import FeedbackKind
 from duelist.belief._prequential import PrequentialBelief
 from duelist.belief._region import UNIMODAL_LINKS, ball
-from duelist.belief._table import FeedbackKind, TableBelief, prior
+from duelist.belief._table import TableBelief, prior
 from duelist.domains import FiniteDomain
 from duelist.kernels import largest_value
 from duelist.links import AbstractLink, Logistic

@@ -22,7 +22,7 @@ from jaxtyping import Array, Bool, Float
 
 from duelist.belief._answers import AbstractAnswers, Duels, Ratings
 from duelist.belief._covariance import posterior_covariance, variance
-from duelist.belief._fit import Problem
+from duelist.belief._fit import Problem, objective
 from duelist.domains import ALL
 from duelist.links import AbstractLink, Logistic, Probit
 
@@ -80,7 +80,7 @@ def shrink(
     answers, link, gram, factor, lam = problem
     f = gram @ w
     residual = w + answers.gradient(link, f) / lam
-    excess = allowed + lam * bound**2 / 2 - problem.objective(w)
+    excess = allowed + lam * bound**2 / 2 - objective(problem, w)
     covariance = posterior_covariance(factor, precision(problem, f, region.upper) / lam)
     shift = covariance @ residual
     radius = jnp.sqrt(2 * jnp.maximum(excess, 0) / lam + jnp.maximum(residual @ shift, 0))

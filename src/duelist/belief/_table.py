@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 import equinox as eqx
 import jax
@@ -13,7 +13,6 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from duelist._checks import (
     as_index,
-    as_positive,
     check_choice,
     check_instance,
 )
@@ -25,38 +24,43 @@ from duelist.belief._answers import (
     over_pairs,
     signed_row,
 )
-from duelist.belief._base import AbstractUtilityBelief
 from duelist.belief._beta import AbstractBeta, FixedBeta
+from duelist.belief._bounds import (
+    AbstractFittedBelief,
+    FeedbackKind,
+    Space,
+    WidthRule,
+    next_refresh,
+)
 from duelist.belief._constants import Constants, RangeRule, constants
 from duelist.belief._covariance import half_covariance, posterior_covariance, rank_one, variance
-from duelist.belief._fit import Fit, FitStatus, Metric, Problem, fit
+from duelist.belief._fit import (
+    Fit,
+    FitStatus,
+    Metric,
+    Problem,
+    fit,
+    nothing_to_fit,
+    objective,
+    renewed,
+    tolerance_in,
+)
 from duelist.belief._gain import gain_of
 from duelist.belief._projection import Projection, project
 from duelist.domains import Action, FiniteDomain
 from duelist.kernels import factor, gram
 from duelist.links import AbstractLink, Logistic
 
-WidthRule: TypeAlias = Literal["worst-case", "laplace"]
-Space: TypeAlias = Literal["probability", "utility"]
-FeedbackKind: TypeAlias = Literal["duels", "ratings"]
 
-_FIRST_REFRESH = 16
-_REFRESH_GROWTH = 8
-
-
-class TableBelief(AbstractUtilityBelief):
+class TableBelief(AbstractFittedBelief):
     """The belief about the utility of n actions; made by `prior`, moved on by `tell`.
 
     Two covariances are kept: `covariance` with the weight 1/(lambda kappa) for every answer
     (eq. def_sigma), and the Laplace posterior, whose weights are s'(h) at the estimate.
 
     Attributes:
-        constants: lambda, B, kappa and L.
         answers: counts of the answers.
-        fit: the MAP estimate and its status.
         projection: the estimate pulled into ||f||_k <= B and its status; None if not asked for.
-        gain: the realised information gain gamma_t of the queries asked.
-        count: the answers told, duels of an action with itself included.
     """
 
     gram: Float[Array, "n n"]
@@ -102,6 +106,11 @@ class TableBelief(AbstractUtilityBelief):
             next_refresh=following,
         )
 
+    def with_room(self, answers: int = 1) -> "TableBelief":
+        """The same: there is always room, for all actions have their place."""
+        del answers
+        return self
+
     def _problem(self, answers: AbstractAnswers) -> Problem:
         return Problem(answers, self.link, self.gram, self.factor, self.constants.lam)
 
@@ -136,11 +145,10 @@ class TableBelief(AbstractUtilityBelief):
             precision = problem.answers.square() / self.constants.noise
             new = posterior_covariance(self.factor, precision)
             kept = jnp.where(jnp.all(jnp.isfinite(new)), new, covariance)
-            return kept, problem.renewed(fitted.f, metric)[0]
+            return kept, renewed(problem, fitted.f, metric)[0]
 
         covariance, metric = jax.lax.cond(due, scratch, lambda: (covariance, metric))
-        pace = jnp.maximum(count // _REFRESH_GROWTH, _FIRST_REFRESH)
-        return covariance, metric, jnp.where(due, count + pace, self.next_refresh)
+        return covariance, metric, jnp.where(due, next_refresh(count), self.next_refresh)
 
     def _projected(self, problem: Problem, fitted: Fit) -> Projection | None:
         if self.projection is None:
@@ -163,55 +171,19 @@ class TableBelief(AbstractUtilityBelief):
         """f_t(x) and f_t(x2), shaped so that arithmetic on them gives a table if both are ALL."""
         return over_pairs(self.centre, x, x2)
 
-    def difference(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
-        """h_t(x, x2) = f_t(x) - f_t(x2); f_t(x) against x_null, where f is 0."""
-        if x2 is None:
-            return self.centre[x]
-        first, second = self.utilities(x, x2)
-        return first - second
-
     def preference(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
         """s(h_t(x, x2)), the estimated probability that x is preferred to x2."""
         if isinstance(x, slice) and isinstance(x2, slice):
             return self.link.probabilities(self.centre)[x, x2]
         return self.link.probability(self.difference(x, x2))
 
-    def width(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
-        """sigma_t^D(x, x2) (eq. def_sigma), or with `laplace` its curvature-weighted twin."""
-        laplace = self.width_rule == "laplace"
-        covariance = self.metric.covariance if laplace else self.covariance
-        return jnp.sqrt(variance(covariance, x, x2))
+    def variance(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
+        """sigma_t^2 with the weight 1/(lambda kappa) for every answer (eq. def_sigma)."""
+        return variance(self.covariance, x, x2)
 
-    def deviation(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
-        """The standard deviation of f(x) - f(x2) under the Laplace posterior, in utility."""
-        return jnp.sqrt(variance(self.metric.covariance, x, x2) / self.constants.lam)
-
-    def information(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
-        """log(1 + sigma_t^2 / (lambda kappa)), twice the gain of asking (x, x2)."""
-        return 2 * gain_of(variance(self.covariance, x, x2), self.constants.noise)
-
-    @property
-    def beta(self) -> Float[Array, ""]:
-        """beta_t as the paper has it, for probabilities, or beta_t / L in utility space."""
-        return self.beta_rule(self) if self.space == "probability" else self.utility_beta
-
-    @property
-    def utility_beta(self) -> Float[Array, ""]:
-        """beta_t / L, the coefficient on the utility scale (Theorem ids_regret)."""
-        return self.beta_rule(self) / self.constants.lipschitz
-
-    @property
-    def level(self) -> float:
-        """The value of a bound at x = x2: 1/2 in probability, 0 in utility."""
-        return 0.5 if self.space == "probability" else 0.0
-
-    def lcb(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
-        """s(h_t) - beta_t sigma_t, or h_t - (beta_t / L) sigma_t in utility space."""
-        return self._estimate(x, x2) - self.beta * self.width(x, x2)
-
-    def ucb(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
-        """s(h_t) + beta_t sigma_t, or h_t + (beta_t / L) sigma_t in utility space."""
-        return self._estimate(x, x2) + self.beta * self.width(x, x2)
+    def laplace_variance(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
+        """sigma_t^2 with the weights s'(h)/lambda of the Laplace posterior."""
+        return variance(self.metric.covariance, x, x2)
 
     def sample(self, key: PRNGKeyArray) -> Callable[[Action], Float[Array, "..."]]:
         """One utility function drawn from the Laplace posterior at the estimate; O(n^3)."""
@@ -224,14 +196,7 @@ class TableBelief(AbstractUtilityBelief):
 
     def objective(self) -> Float[Array, ""]:
         """The value of the regularised loss at the fit (eq. preference_loss)."""
-        return self._problem(self.answers).objective(self.fit.w)
-
-    def norm(self) -> Float[Array, ""]:
-        """||f_t||_k of the fit."""
-        return jnp.sqrt(jnp.maximum(self.fit.w @ self.fit.f, 0))
-
-    def _estimate(self, x: Action, x2: Action) -> Float[Array, "..."]:
-        return self.preference(x, x2) if self.space == "probability" else self.difference(x, x2)
+        return objective(self._problem(self.answers), self.fit.w)
 
     def _as_query(self, query: tuple[Action, ...]) -> tuple[Int[Array, ""], ...]:
         expected = 2 if isinstance(self.answers, Duels) else 1
@@ -298,28 +263,18 @@ def prior(
         link=link,
         constants=constants(link, matrix, lam, bound, duels=duels, rule=range_rule),
         beta_rule=beta,
-        tolerance=_tolerance(tolerance, dtype),
+        tolerance=tolerance_in(tolerance, dtype),
         answers=answers,
-        fit=_nothing_to_fit(zeros),
+        fit=nothing_to_fit(zeros),
         projection=_nothing_to_project(zeros) if projected else None,
         covariance=matrix,
         metric=Metric(matrix, none),
         gain=jnp.zeros((), dtype),
         count=jnp.zeros((), jnp.int32),
-        next_refresh=jnp.array(_FIRST_REFRESH, jnp.int32),
+        next_refresh=next_refresh(jnp.zeros((), jnp.int32)),
         width_rule=width,
         space=space,
     )
-
-
-def _tolerance(given: Any, dtype: Any) -> Float[Array, ""]:
-    default = 1e-7 if dtype == jnp.float64 else 2e-5
-    return as_positive("tolerance", default if given is None else given, dtype)
-
-
-def _nothing_to_fit(zeros: Float[Array, " n"]) -> Fit:
-    zero = jnp.zeros((), zeros.dtype)
-    return Fit(zeros, zeros, zeros, zero, jnp.zeros((), jnp.int32), FitStatus.converged)
 
 
 def _nothing_to_project(zeros: Float[Array, " n"]) -> Projection:

@@ -47,9 +47,35 @@ class AbstractBag(eqx.Module):
 class AbstractDomain(eqx.Module):
     """The set X of actions. Policies never loop over actions: they ask the domain to search.
 
+    Actions come with leading axes where many are scored at once, and those of a pair broadcast.
+
     Every search takes a `key`, with which ties are broken uniformly at random, and an optional
     `within`, the members of a subset as `plausible` returns them.
     """
+
+    @property
+    def size(self) -> int | None:
+        """The number of actions; None if they cannot be counted."""
+        return None
+
+    @abc.abstractmethod
+    def as_action(self, name: str, value: Any) -> Action:
+        """`value` as one action of the domain.
+
+        Raises:
+            TypeError, ValueError: it is none; the message names the argument `name`.
+        """
+
+    @abc.abstractmethod
+    def features(self, action: Action) -> Float[Array, "*shape d"]:
+        """What a kernel compares: d features of every action given."""
+
+    @abc.abstractmethod
+    def probes(self) -> Float[Array, "q d"]:
+        """Features among which k(x, x) is largest for the usual kernels, at least one.
+
+        All of a finite domain; corners and centre of a box.
+        """
 
     @abc.abstractmethod
     def argmax(self, score: Score, key: PRNGKeyArray, within: Any = None) -> Action:

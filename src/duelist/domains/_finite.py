@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from duelist._checks import as_floats, as_nonnegative
+from duelist._checks import as_floats, as_index, as_nonnegative
 from duelist.domains._base import (
     ALL,
     AbstractBag,
@@ -50,6 +50,18 @@ class FiniteDomain(AbstractDomain):
     def size(self) -> int:
         """n, the number of actions."""
         return self.points.shape[0]
+
+    def as_action(self, name: str, value: Any) -> Action:
+        """`value` as an action number."""
+        return as_index(name, value, self.size)
+
+    def features(self, action: Action) -> Float[Array, "*shape d"]:
+        """Rows of `points`."""
+        return self.points[action]
+
+    def probes(self) -> Float[Array, "q d"]:
+        """All points."""
+        return self.points
 
     def argmax(
         self, score: Score, key: PRNGKeyArray, within: Bool[Array, " n"] | None = None

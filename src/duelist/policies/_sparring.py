@@ -1,14 +1,15 @@
 """Sparring: two bandits with direct feedback play against each other."""
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, PRNGKeyArray
 
-from duelist.belief import TableBelief
+from duelist.belief import AbstractFittedBelief
 from duelist.domains import AbstractDomain, Action
 from duelist.policies._base import AbstractPolicy, Answer, Query
 
@@ -16,8 +17,8 @@ from duelist.policies._base import AbstractPolicy, Answer, Query
 class SparringState(NamedTuple):
     """What each of the two players knows from its own wins and losses."""
 
-    first: TableBelief
-    second: TableBelief
+    first: AbstractFittedBelief
+    second: AbstractFittedBelief
 
 
 class Sparring(AbstractPolicy):
@@ -32,7 +33,7 @@ class Sparring(AbstractPolicy):
     """
 
     domain: AbstractDomain
-    belief: TableBelief
+    belief: AbstractFittedBelief
 
     def init(self, key: PRNGKeyArray) -> SparringState:
         """Two players who know nothing."""
@@ -62,8 +63,14 @@ class Sparring(AbstractPolicy):
         return self.domain.argmax(lambda x: state.first.utility(x) + state.second.utility(x), key)
 
 
-def _unless(same: Bool[Array, ""], old: TableBelief, new: TableBelief) -> TableBelief:
+def _unless(
+    same: Bool[Array, ""], old: AbstractFittedBelief, new: AbstractFittedBelief
+) -> AbstractFittedBelief:
     """The old belief if `same`, with the new counters: nothing was fitted, one more was told."""
-    kept = jax.tree.map(lambda a, b: jnp.where(same, a, b), old, new)
+
+    def choose(a: Any, b: Any) -> Any:
+        return jnp.where(same, a, b) if eqx.is_array(a) else a
+
+    kept = jax.tree.map(choose, old.with_room(), new)
     fitted = dataclasses.replace(kept.fit, steps=jnp.where(same, 0, new.fit.steps))
     return dataclasses.replace(kept, fit=fitted, count=new.count, next_refresh=new.next_refresh)
