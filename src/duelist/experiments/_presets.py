@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import reduce
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
@@ -20,6 +20,13 @@ SHIPPED: Final = Path(__file__).parent / "presets"
 
 class FileError(Exception):
     """A file with settings that cannot be used; the message names file, key and what came."""
+
+
+class Origin(NamedTuple):
+    """Where a setting stands: a file, and the table in it."""
+
+    path: Path
+    where: str
 
 
 class _Document(Strict):
@@ -89,12 +96,18 @@ class Preset(BaseModel):
             FileError: the settings are not those of a belief that the algorithm can run on.
         """
         own = {k: v for k, v in self._own(algorithm).items() if k != "restrict"}
-        general = self.document.belief
-        same = own.get("belief", general.get("belief")) == general.get("belief")
-        tuned = self._tuned(algorithm, problem)
-        merged = {**(general if same else {}), **own, **tuned}
+        general = {"belief": "map", **self.document.belief}
+        same = own.get("belief", general["belief"]) == general["belief"]
+        tuned, origin = self._tuned(algorithm, problem)
+        layers = (
+            (general if same else {}, Origin(self.path, "belief")),
+            (own, Origin(self.path, f"algorithms.{algorithm}")),
+            (tuned, origin),
+        )
+        merged = {key: value for layer, _ in layers for key, value in layer.items()}
+        origins = {key: origin for layer, origin in layers for key in layer}
         where = f"algorithms.{algorithm}" if own or not same else "belief"
-        return build_settings(merged, algorithm, self.path, where)
+        return build_settings(merged, algorithm, self.path, where, origins)
 
     def restrict(self, algorithm: str) -> bool:
         """Whether MaxMinLCB chooses from M_t only."""
@@ -114,10 +127,14 @@ class Preset(BaseModel):
     def _own(self, algorithm: str) -> Mapping[str, Any]:
         return self.document.algorithms.get(algorithm, {})
 
-    def _tuned(self, algorithm: str, problem: ProblemName | None) -> Mapping[str, Any]:
+    def _tuned(
+        self, algorithm: str, problem: ProblemName | None
+    ) -> tuple[Mapping[str, Any], Origin]:
+        path = self.path.parent / (self.document.tuned or "")
         if self.tuned is None or problem is None:
-            return {}
-        return self.tuned.algorithms.get(algorithm, {}).get(problem.label, {})
+            return {}, Origin(path, "")
+        settings = self.tuned.algorithms.get(algorithm, {}).get(problem.label, {})
+        return settings, Origin(path, f"algorithms.{algorithm}.{problem.label}")
 
 
 def load_preset(name: str) -> Preset:
@@ -150,8 +167,21 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise FileError(f"{path}: expected TOML: {error}") from error
 
 
-def validated(model: Any, content: Any, path: Path, where: str = "") -> Any:
+def validated(
+    model: Any,
+    content: Any,
+    path: Path,
+    where: str = "",
+    origins: Mapping[str, Origin] | None = None,
+) -> Any:
     """`content` as a pydantic model, or as what a type adapter describes.
+
+    Args:
+        model: the model or adapter.
+        content: what was read.
+        path: the file.
+        where: the table in it.
+        origins: of the keys that stand elsewhere.
 
     Raises:
         FileError: naming file, key, what was expected and what came, for every mistake.
@@ -161,19 +191,27 @@ def validated(model: Any, content: Any, path: Path, where: str = "") -> Any:
             return model.validate_python(content)
         return model.model_validate(content)
     except ValidationError as error:
-        mistakes = [_mistake(path, where, part) for part in error.errors()]
+        here = Origin(path, where)
+        mistakes = [_mistake(here, origins or {}, part) for part in error.errors()]
         raise FileError("\n".join(mistakes)) from error
 
 
-def build_settings(content: Mapping[str, Any], algorithm: str, path: Path, where: str) -> Belief:
-    """The belief that these settings describe, if `algorithm` can run on it."""
+def build_settings(
+    content: Mapping[str, Any],
+    algorithm: str,
+    path: Path,
+    where: str,
+    origins: Mapping[str, Origin] | None = None,
+) -> Belief:
+    """The belief that these settings describe, if `algorithm` can run on it; see `validated`."""
     kinds = ALGORITHMS[algorithm]
     kind = content.get("belief", kinds[0])
     if kind not in kinds:
+        path, where = (origins or {}).get("belief", (path, where))
         raise FileError(
             f"{path}: {where}.belief: expected {' or '.join(kinds)} for {algorithm}, got {kind!r}"
         )
-    return validated(BELIEFS[kind], dict(content), path, where)
+    return validated(BELIEFS[kind], dict(content), path, where, origins)
 
 
 def _find(name: str) -> Path:
@@ -211,7 +249,8 @@ def _check_all(preset: Preset) -> None:
             preset.belief(algorithm, PROBLEMS[label])
 
 
-def _mistake(path: Path, where: str, part: Any) -> str:
+def _mistake(here: Origin, origins: Mapping[str, Origin], part: Any) -> str:
+    path, where = origins.get(str(part["loc"][0]), here) if part["loc"] else here
     key = ".".join([*([where] if where else []), *(str(x) for x in part["loc"])])
     if part["type"] == "missing":
         return f"{path}: {key}: expected a value, got none"
