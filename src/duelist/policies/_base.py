@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import equinox as eqx
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from duelist._checks import check_instance
 from duelist.belief import AbstractBelief
 from duelist.domains import AbstractDomain, Action
 
@@ -23,6 +24,9 @@ class AbstractPolicy(eqx.Module):
     """Which query to ask next: `init`, then `ask` and `tell` in turn, `recommend` at any time."""
 
     domain: eqx.AbstractVar[AbstractDomain]
+
+    def __check_init__(self) -> None:
+        check_instance("domain", self.domain, AbstractDomain)
 
     @abc.abstractmethod
     def init(self, key: PRNGKeyArray) -> State:
@@ -51,6 +55,9 @@ class AbstractBeliefPolicy(AbstractPolicy):
 
     domain: eqx.AbstractVar[AbstractDomain]
     belief: eqx.AbstractVar[Any]
+
+    def __check_init__(self) -> None:
+        check_instance("belief", self.belief, AbstractBelief)
 
     def init(self, key: PRNGKeyArray) -> AbstractBelief:
         """The belief before any answer."""

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Int, PRNGKeyArray
 
+from duelist._checks import check_instance
 from duelist.belief import AbstractUtilityBelief
 from duelist.domains import AbstractBag, AbstractDomain, Action
 from duelist.policies._base import AbstractPolicy, Answer, Query
@@ -42,6 +43,9 @@ class Doubler(AbstractPolicy):
 
     domain: AbstractDomain
     belief: AbstractUtilityBelief
+
+    def __check_init__(self) -> None:
+        check_instance("belief", self.belief, AbstractUtilityBelief)
 
     def init(self, key: PRNGKeyArray) -> DoublerState:
         """L holds any one action."""

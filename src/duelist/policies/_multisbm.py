@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from jaxtyping import PRNGKeyArray
 
+from duelist._checks import check_instance
 from duelist.belief import AbstractUtilityBelief
 from duelist.domains import AbstractDomain, Action
 from duelist.policies._base import AbstractPolicy, Answer, Query
@@ -26,6 +27,9 @@ class MultiSBM(AbstractPolicy):
 
     domain: AbstractDomain
     belief: AbstractUtilityBelief
+
+    def __check_init__(self) -> None:
+        check_instance("belief", self.belief, AbstractUtilityBelief)
 
     def init(self, key: PRNGKeyArray) -> MultiSBMState:
         """No answers, and a random reference."""

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, PRNGKeyArray
 
+from duelist._checks import check_instance
 from duelist.belief import AbstractFittedBelief
 from duelist.domains import AbstractDomain, Action
 from duelist.policies._base import AbstractPolicy, Answer, Query
@@ -34,6 +35,9 @@ class Sparring(AbstractPolicy):
 
     domain: AbstractDomain
     belief: AbstractFittedBelief
+
+    def __check_init__(self) -> None:
+        check_instance("belief", self.belief, AbstractFittedBelief)
 
     def init(self, key: PRNGKeyArray) -> SparringState:
         """Two players who know nothing."""
