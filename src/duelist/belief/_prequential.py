@@ -23,11 +23,13 @@ from duelist.belief._constants import Constants
 from duelist.belief._covariance import variance
 from duelist.belief._fit import Problem
 from duelist.belief._region import Region, shrink
+from duelist.belief._rounding import of_sums
 from duelist.belief._table import TableBelief
 from duelist.domains import Action
 from duelist.links import AbstractLink
 
 _NODES = 20
+_FLOOR = 1e-6
 _PENALTIES = 4
 """Ellipsoids are made with lambda, 2 lambda, 4 lambda and 8 lambda, after one answer each."""
 
@@ -79,8 +81,9 @@ class PrequentialBelief(AbstractUtilityBelief):
 
     @property
     def allowed_loss(self) -> Float[Array, ""]:
-        """R_t, the summed loss up to which a utility belongs to C_t."""
-        return self.forecast_loss - jnp.log(self.delta)
+        """R_t, the summed loss up to which a utility belongs to C_t, rounded up."""
+        rounding = of_sums(self.table.answers, self.forecast_loss)
+        return self.forecast_loss - jnp.log(self.delta) + rounding
 
     @property
     def problem(self) -> Problem:
@@ -178,11 +181,13 @@ def averaged(
 ) -> Float[Array, "*shape"]:
     """The mean of s(z) over z ~ N(h, deviation^2), by Gauss-Hermite quadrature.
 
-    Whatever its error it is a probability: the weights are positive and add up to one, the nodes
-    are symmetric, so that the values at h and at -h add up to one too.
+    Whatever its error it is a probability: the weights are positive, and the values at h and at -h
+    are divided by their sum. Both keep above `_FLOOR`, for an infinite loss would void the bounds.
     """
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    total = jnp.zeros_like(h)
+    yes, no = jnp.full_like(h, _FLOOR), jnp.full_like(h, _FLOOR)
     for node, weight in zip(nodes, weights / weights.sum(), strict=True):
-        total = total + float(weight) * link.probability(h + float(node) * deviation)
-    return total
+        z = h + float(node) * deviation
+        yes = yes + float(weight) * link.probability(z)
+        no = no + float(weight) * link.probability(-z)
+    return yes / (yes + no)

@@ -11,23 +11,26 @@ this is an ellipsoid around f_0 - C r, in which for every signed sum d of action
 
     |d'(f - f_0 + C r)| <= sqrt(2 rho/lambda + r'C r) sqrt(d'C d).
 
-It holds at every f_0, converged or not. The ranges are the bounds themselves: first those of the
-ball, B ||k(x, .) - k(x', .)||, then what was found after the answers before. It holds for every
-lambda, too, and the intersection over several comes close to the best one for every pair.
+It holds at every f_0, converged or not, and for every lambda; the intersection over several comes
+close to the best one for every pair. The ranges are the bounds themselves: first those of the ball,
+B ||k(x, .) - k(x', .)||, then what was found after the answers before. What rounding may have taken
+away is added (`_rounding`). The proofs are in docs/guarantees.md.
 """
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from duelist.belief._answers import AbstractAnswers, Duels, Ratings
 from duelist.belief._covariance import posterior_covariance, variance
 from duelist.belief._fit import Problem, objective
+from duelist.belief._rounding import of_ellipsoid, of_gram
 from duelist.domains import ALL
 from duelist.links import AbstractLink, Logistic, Probit
 
 UNIMODAL_LINKS = (Logistic, Probit)
-"""Links whose curvature is known to rise up to a point and fall from there on (docs/guarantees)."""
+"""Links whose curvature rises up to a point and falls from there on, as proofs need it."""
 
 
 class Region(eqx.Module):
@@ -37,9 +40,9 @@ class Region(eqx.Module):
         upper: upper[i, j] bounds f_i - f_j from above, so that -upper[j, i] bounds it from below.
         centre: the centre of the ellipsoid.
         covariance: C, its shape.
-        excess: rho, how much larger than at the fit the loss of a member may be. Below zero there
-            is no member: an assumption fails, or what has probability delta happened. Zero before
-            any answer.
+        excess: rho + lambda/2 r'C r, how much larger than at the centre the loss of a member may
+            be. Below zero there is no member: an assumption fails, or what has probability delta
+            happened. Zero before any answer.
         radius: the coefficient of sqrt(d'C d).
     """
 
@@ -58,7 +61,8 @@ class Region(eqx.Module):
 def ball(gram: Float[Array, "n n"], bound: Float[Array, ""]) -> Region:
     """{f : ||f||_k <= B} alone, where |f(x) - f(x')| <= B ||k(x, .) - k(x', .)||."""
     zeros = jnp.zeros(gram.shape[0], gram.dtype)
-    return Region(bound * deviations(gram), zeros, gram, jnp.zeros((), gram.dtype), bound)
+    upper = bound * deviations(gram, of_gram(gram))
+    return Region(upper, zeros, gram, jnp.zeros((), gram.dtype), bound)
 
 
 def shrink(
@@ -76,17 +80,26 @@ def shrink(
         w: coefficients of f_0, which may be any; the ellipsoid is small if it is the fit.
         allowed: R.
         bound: B.
+
+    Returns:
+        The smaller region; the same one where rounding leaves no covariance.
     """
     answers, link, gram, factor, lam = problem
     f = gram @ w
     residual = w + answers.gradient(link, f) / lam
-    excess = allowed + lam * bound**2 / 2 - objective(problem, w)
-    covariance = posterior_covariance(factor, precision(problem, f, region.upper) / lam)
+    weights = precision(problem, f, region.upper)
+    rounding = of_ellipsoid(problem, w, weights, bound)
+    covariance = posterior_covariance(factor, weights / lam) * (1 + rounding.share)
     shift = covariance @ residual
-    radius = jnp.sqrt(2 * jnp.maximum(excess, 0) / lam + jnp.maximum(residual @ shift, 0))
+    excess = allowed + lam * bound**2 / 2 - objective(problem, w)
+    excess = excess + lam / 2 * jnp.maximum(residual @ shift, 0) + rounding.excess
+    radius = jnp.sqrt(2 * jnp.maximum(excess, 0) / lam)
     centre = f - shift
-    upper = differences(centre) + radius * deviations(covariance)
-    return Region(jnp.minimum(region.upper, upper), centre, covariance, excess, radius)
+    upper = differences(centre) + radius * deviations(covariance, rounding.variance)
+    upper = upper + 2 * rounding.utility * (1 - jnp.eye(upper.shape[0], dtype=upper.dtype))
+    found = Region(jnp.minimum(region.upper, upper), centre, covariance, excess, radius)
+    finite = jnp.all(jnp.isfinite(covariance))
+    return jax.tree.map(lambda new, old: jnp.where(finite, new, old), found, region)
 
 
 def precision(
@@ -107,7 +120,7 @@ def least_curvature(
 ) -> Float[Array, "*shape"]:
     """The largest c with loss(a) >= loss(h) + loss'(h) (a - h) + c/2 (a - h)^2 on [low, high].
 
-    For a link of `UNIMODAL_LINKS` the smallest ratio is that of one of the ends.
+    For a link of `UNIMODAL_LINKS` that is the ratio at one of the ends (docs/guarantees.md).
     """
     return jnp.minimum(_curvature_to(link, h, low), _curvature_to(link, h, high))
 
@@ -122,8 +135,9 @@ def _curvature_to(
     """
     u = end - h
     loss, there = link.loss(h), link.loss(end)
-    pull = link.pull(h, jnp.ones_like(h), jnp.zeros_like(h)) * u
-    rounding = 8 * float(jnp.finfo(h.dtype).eps) * (loss + there + jnp.abs(pull))
+    # loss'(h) from the answer "no" at -h: s(-h) keeps the digits that 1 - s(h) loses.
+    pull = -link.pull(-h, jnp.zeros_like(h), jnp.ones_like(h)) * u
+    rounding = float(jnp.finfo(h.dtype).eps) * (16 * (loss + there + jnp.abs(pull)) + 4)
     square = jnp.where(u == 0, 1, u**2)
     ratio = jnp.where(u == 0, 0, 2 * (there - loss - pull - rounding) / square)
     return jnp.maximum(ratio, jnp.minimum(link.curvature(h), link.curvature(end)))
@@ -146,6 +160,11 @@ def differences(f: Float[Array, " n"]) -> Float[Array, "m m"]:
     return f[:, None] - f[None, :]
 
 
-def deviations(covariance: Float[Array, "n n"]) -> Float[Array, "m m"]:
-    """The standard deviation of f_i - f_j under a covariance, x_null included."""
-    return jnp.sqrt(variance(jnp.pad(covariance, (0, 1)), ALL, ALL))
+def deviations(covariance: Float[Array, "n n"], rounding: Float[Array, ""]) -> Float[Array, "m m"]:
+    """The standard deviation of f_i - f_j under a covariance, x_null included.
+
+    `rounding` is added to the variance of both actions.
+    """
+    padded = jnp.pad(covariance, (0, 1))
+    apart = 1 - jnp.eye(padded.shape[0], dtype=padded.dtype)
+    return jnp.sqrt(variance(padded, ALL, ALL) + 2 * rounding * apart)
