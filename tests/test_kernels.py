@@ -255,6 +255,13 @@ def test_the_largest_norms_by_brute_force(x64):
     assert float(largest_value(matrix)) == pytest.approx(np.sqrt(3), rel=1e-6)
 
 
+def test_what_is_no_kernel_or_no_square_is_named(unchecked):
+    with pytest.raises(TypeError, match="kernel: expected Kernel, got str"):
+        DuelingKernel("rbf")
+    with pytest.raises(ValueError, match=r"matrix: expected a square matrix, got shape \(2, 3\)"):
+        factor(jnp.ones((2, 3)))
+
+
 class TestGramErrors:
     def test_a_kernel_that_gives_nan_is_rejected(self, x64):
         kernel = tinygp.kernels.Custom(lambda a, b: jnp.nan * jnp.sum(a + b))

@@ -41,6 +41,14 @@ def as_floats(name: str, value: Any, ndim: int, dtype: Any = None) -> Array:
     return array
 
 
+def as_square(name: str, value: Any) -> Array:
+    """`value` as a square matrix; see `as_floats` for the dtype and the other errors."""
+    matrix = as_floats(name, value, 2)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"{name}: expected a square matrix, got shape {tuple(matrix.shape)}")
+    return matrix
+
+
 def _as_array(name: str, value: Any) -> Array:
     try:
         array = jnp.asarray(value)

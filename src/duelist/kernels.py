@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import tinygp
 from jaxtyping import Array, Float
 
-from duelist._checks import as_floats, as_positive, check_instance, is_concrete
+from duelist._checks import as_floats, as_positive, as_square, check_instance, is_concrete
 
 
 class DuelingKernel(tinygp.kernels.Kernel):
@@ -27,6 +27,9 @@ class DuelingKernel(tinygp.kernels.Kernel):
     """
 
     kernel: tinygp.kernels.Kernel
+
+    def __check_init__(self) -> None:
+        check_instance("kernel", self.kernel, tinygp.kernels.Kernel)
 
     def evaluate(self, X1: Any, X2: Any) -> Array:
         """k^D of two pairs, a scalar."""
@@ -58,8 +61,9 @@ def factor(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
 
     Raises:
         ValueError: an eigenvalue lies below zero by more than rounding explains: the matrix is
-            no covariance, so its kernel is not positive semi-definite.
+            no covariance, so its kernel is not positive semi-definite. Or it is not square.
     """
+    matrix = as_square("matrix", matrix)
     values, vectors = jnp.linalg.eigh(matrix)
     if is_concrete(values):
         slack = matrix.shape[0] * 4 * float(jnp.finfo(matrix.dtype).eps) * float(values[-1])

@@ -174,6 +174,10 @@ class TestGain:
         with pytest.raises(ValueError, match="noise: expected"):
             maximum_gain(matrix_of(x64), noise, 3, duels=True)
 
+    def test_the_gram_matrix_is_square(self, unchecked):
+        with pytest.raises(ValueError, match=r"gram: expected a square matrix, got shape \(2, 3\)"):
+            maximum_gain(jnp.ones((2, 3)), 1.0, 3, duels=True)
+
     def test_the_horizon_is_a_count(self, x64):
         with pytest.raises(ValueError, match="horizon: expected at least 1, got 0"):
             maximum_gain(matrix_of(x64), 1.0, 0, duels=True)

@@ -34,3 +34,10 @@ def test_these_are_all_policies():
     kinds = [getattr(policies, name) for name in made]
     finals = [n for n, k in zip(made, kinds, strict=True) if issubclass(k, policies.AbstractPolicy)]
     assert {n for n in finals if not n.startswith("Abstract")} == set(NAMES)
+
+
+def test_restrict_is_true_or_false():
+    domain = FiniteDomain(POINTS)
+    belief = prior(domain, tinygp.kernels.ExpSquared(jnp.float32(0.4)))
+    with pytest.raises(TypeError, match="restrict: expected bool, got str"):
+        policies.MaxMinLCB(domain, belief, "M_t")

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from duelist._checks import as_positive, check_count
+from duelist._checks import as_positive, as_square, check_count
 from duelist.belief._covariance import rank_one, variance
 from duelist.domains import ALL, Action
 
@@ -27,7 +27,11 @@ def maximum_gain(
     The greedy sequence reaches at least 1 - 1/e of the maximum (the gain is submodular and
     monotone; Nemhauser, Wolsey and Fisher 1978, used by Krause, Singh and Guestrin 2008), so its
     gain divided by 1 - 1/e bounds the maximum from above. O(horizon n^2).
+
+    Raises:
+        TypeError, ValueError: an argument is of the wrong kind, shape or range, and named.
     """
+    gram = as_square("gram", gram)
     noise = as_positive("noise", noise, gram.dtype)
     check_count("horizon", horizon)
 

@@ -5,6 +5,7 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import PRNGKeyArray
 
+from duelist._checks import check_instance
 from duelist.belief import AbstractUtilityBelief
 from duelist.domains import AbstractDomain
 from duelist.policies._base import AbstractBeliefPolicy, Query
@@ -26,6 +27,9 @@ class MaxMinLCB(AbstractBeliefPolicy):
     domain: AbstractDomain
     belief: AbstractUtilityBelief
     restrict: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self) -> None:
+        check_instance("restrict", self.restrict, bool)
 
     def ask(self, state: AbstractUtilityBelief, key: PRNGKeyArray) -> Query:
         """Leader and follower."""
