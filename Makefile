@@ -19,8 +19,9 @@ setup: $(READY)  ## create .venv with the pinned requirements (PYTHON=... choose
 reproduce: $(READY)  ## run the experiments behind the paper's Table 1
 	$(BIN)/duelist reproduce table1
 
+# A file of tests stays in one process, which compiles what they share once.
 test: $(READY)  ## run all tests, in JOBS processes
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 lint: $(READY)  ## check style, types and import contracts
 	$(BIN)/ruff check .

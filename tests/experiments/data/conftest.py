@@ -69,7 +69,7 @@ class EmbeddingServer:
         self.headers.append(handler.headers)
         reply = self.script.pop(0) if self.script else None
         if reply == "hang":
-            time.sleep(1.0)
+            time.sleep(3.0)
         elif reply == "drop":
             handler.close_connection = True
         elif isinstance(reply, int):
