@@ -92,6 +92,99 @@ def reproduce(
     _guarded(lambda: run_target(request, options), place)
 
 
+@app.command
+def tune(
+    *,
+    preset: str = "paper",
+    functions: Names = (),
+    algorithms: Names = (),
+    seeds: Annotated[tuple[int, ...], Parameter(consume_multiple=True, negative=())] = (),
+    horizon: int | None = None,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    out: Path | None = None,
+    resume: Annotated[bool, Parameter(negative=())] = False,
+    chosen: Path | None = None,
+) -> None:
+    """Choose the settings of every algorithm on every test function, as the paper's appendix does.
+
+    All combinations in the table [tuning] of the preset are run, with seeds that no evaluation
+    uses; the lowest mean cumulative regret wins.
+
+    Parameters
+    ----------
+    preset
+        paper, or the path of a preset file with a table [tuning].
+    functions
+        Only these test functions: names separated by spaces or commas.
+    algorithms
+        Only these algorithms, likewise.
+    seeds
+        The seeds themselves; by default the preset's.
+    horizon
+        T, the number of answers of a run; by default the preset's.
+    jobs
+        Worker processes; by default one for each core.
+    cluster
+        Address of a Dask scheduler, such as tcp://10.0.0.1:8786, to run on instead.
+    out
+        Result directory; by default results/tune-PRESET.
+    resume
+        Go on with what is in the result directory.
+    chosen
+        Also write the chosen settings to this file, as the key `tuned` of a preset names it.
+    """
+    from duelist.experiments._session import Options
+    from duelist.experiments._tune import TuneRequest
+    from duelist.experiments._tune import tune as run_grid
+
+    place = out or Path("results") / f"tune-{Path(preset).stem}"
+    request = TuneRequest(
+        preset, _split(functions) or None, _split(algorithms) or None, seeds or None, horizon
+    )
+    options = Options(place, resume, _jobs(jobs), cluster)
+    _guarded(lambda: run_grid(request, options, chosen), place)
+
+
+@app.command
+def run(
+    file: Path,
+    /,
+    *,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    out: Path | None = None,
+    resume: Annotated[bool, Parameter(negative=())] = False,
+    json: Annotated[bool, Parameter(negative=())] = False,
+    figures: bool = True,
+) -> None:
+    """Run an experiment of your own: any policies on any problems.
+
+    Parameters
+    ----------
+    file
+        The experiment, a TOML file; docs/experiments.md says what may stand in it.
+    jobs
+        Worker processes; by default one for each core.
+    cluster
+        Address of a Dask scheduler, such as tcp://10.0.0.1:8786, to run on instead.
+    out
+        Result directory; by default results/ with the name of the file.
+    resume
+        Go on with what is in the result directory.
+    json
+        Print one JSON document on standard output and nothing else there.
+    figures
+        Draw figures.
+    """
+    from duelist.experiments._run import run as run_experiment
+    from duelist.experiments._session import Options
+
+    place = out or Path("results") / file.stem
+    options = Options(place, resume, _jobs(jobs), cluster, json, figures)
+    _guarded(lambda: run_experiment(file, options), place)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0, 1 if cells failed, 2 on bad input, 130 on Ctrl-C."""
     try:

@@ -71,7 +71,7 @@ class Cell:
     @property
     def label(self) -> str:
         """The cell's name for people: `maxminlcb on ackley`."""
-        problem = " ".join(filter(None, (self.problem.function, self.problem.variant)))
+        problem = " ".join(filter(None, (self.problem.title, self.problem.variant)))
         return f"{self.algorithm} on {problem}"
 
     @property
@@ -110,7 +110,7 @@ class Cell:
     ) -> CellResult:
         """What the cell produced."""
         return CellResult(
-            function=self.problem.function,
+            function=self.problem.title,
             variant=self.problem.variant,
             algorithm=self.algorithm,
             feedback=feedback_of(self.algorithm),

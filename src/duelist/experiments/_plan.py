@@ -61,12 +61,7 @@ def table_cells(
         ValueError: a seed is not the number of a user.
     """
     description, table = problem
-    users = description.users
-    if max(seeds) >= users:
-        raise ValueError(
-            f"seeds: {description.function} has one run for each of its {users} users, so "
-            f"expected at most {users} seeds, got {max(seeds) + 1}"
-        )
+    check_users(description, seeds)
     return [
         Cell(
             problem=description,
@@ -79,3 +74,17 @@ def table_cells(
         )
         for algorithm in algorithms
     ]
+
+
+def check_users(problem: TableProblem, seeds: Sequence[int]) -> None:
+    """Every seed is the number of a user.
+
+    Raises:
+        ValueError: one is not.
+    """
+    users = problem.users
+    if max(seeds) >= users:
+        raise ValueError(
+            f"seeds: {problem.function} has one run for each of its {users} users, so expected at "
+            f"most {users} seeds, from 0 to {users - 1}; got {max(seeds)}"
+        )

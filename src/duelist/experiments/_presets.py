@@ -1,19 +1,26 @@
 """Presets: which settings an algorithm has on a problem, read from TOML files."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
+from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from duelist.experiments._names import (
     ALGORITHMS,
+    PAPER_DUELS,
+    PAPER_RATINGS,
     PROBLEMS,
     ProblemName,
+    feedback_of,
 )
 from duelist.experiments._schema import BELIEFS, Belief, Count, Strict, described
+
+Seed: TypeAlias = Annotated[int, Field(ge=0, lt=2**32)]
+Grid: TypeAlias = dict[str, Annotated[list[float], Field(min_length=1)]]
 
 SHIPPED: Final = Path(__file__).parent / "presets"
 
@@ -29,6 +36,26 @@ class Origin(NamedTuple):
     where: str
 
 
+class Tuning(Strict):
+    """What `duelist tune` tries: every combination of the values that an algorithm's belief has.
+
+    Attributes:
+        seeds: none of which is used in an evaluation.
+        horizon: T of the tuning.
+        duels: the values of each setting, for the algorithms that ask for duels.
+        ratings: likewise, for direct feedback.
+    """
+
+    seeds: tuple[Seed, ...] = Field(min_length=1, strict=False)
+    horizon: Count
+    duels: Grid
+    ratings: Grid
+
+    def grid(self, algorithm: str) -> Grid:
+        """The values for an algorithm; some of its keys may not be among its settings."""
+        return self.duels if feedback_of(algorithm) == "duels" else self.ratings
+
+
 class _Document(Strict):
     """The keys of a preset; `belief` and `algorithms` are checked when they are put together."""
 
@@ -38,6 +65,7 @@ class _Document(Strict):
     coordinates: Literal["raw", "unit"]
     per_axis: Annotated[int, Field(ge=2)]
     tuned: str | None = None
+    tuning: Tuning | None = None
     belief: dict[str, Any]
     algorithms: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
@@ -109,6 +137,37 @@ class Preset(BaseModel):
         where = f"algorithms.{algorithm}" if own or not same else "belief"
         return build_settings(merged, algorithm, self.path, where, origins)
 
+    def candidates(self, algorithm: str) -> tuple[Belief, ...]:
+        """Every combination of the values to tune; none if no key of the grid is a setting of it.
+
+        Raises:
+            FileError: a value is out of range.
+        """
+        if self.document.tuning is None:
+            return ()
+        untuned = self.model_copy(update={"tuned": None})
+        start = untuned.belief(algorithm)
+        grid = self.document.tuning.grid(algorithm)
+        values = {name: grid[name] for name in grid if name in type(start).model_fields}
+        where = f"tuning.{feedback_of(algorithm)}"
+        return tuple(
+            build_settings({**described(start), **dict(choice)}, algorithm, self.path, where)
+            for choice in combinations(values)
+        )
+
+    def check_evaluation(self, seeds: Iterable[int]) -> None:
+        """Refuse seeds that the tuned settings were chosen by.
+
+        Raises:
+            ValueError: naming them.
+        """
+        tuned = () if self.tuned is None or not self.tuned.algorithms else self.tuned.seeds
+        if common := sorted(set(tuned) & set(seeds)):
+            raise ValueError(
+                f"seeds: expected none of those that the preset {self.name} was tuned with, "
+                f"got {', '.join(map(str, common))}"
+            )
+
     def restrict(self, algorithm: str) -> bool:
         """Whether MaxMinLCB chooses from M_t only."""
         value = self._own(algorithm).get("restrict", False)
@@ -135,6 +194,12 @@ class Preset(BaseModel):
             return {}, Origin(path, "")
         settings = self.tuned.algorithms.get(algorithm, {}).get(problem.label, {})
         return settings, Origin(path, f"algorithms.{algorithm}.{problem.label}")
+
+
+def combinations(values: Mapping[str, Sequence[Any]]) -> list[tuple[tuple[str, Any], ...]]:
+    """Every choice of one value for each name; none if there are no names."""
+    choices = product(*([(name, value) for value in values[name]] for name in values))
+    return [choice for choice in choices if choice]
 
 
 def load_preset(name: str) -> Preset:
@@ -243,6 +308,9 @@ def _check_all(preset: Preset) -> None:
     for algorithm in preset.document.algorithms:
         preset.belief(algorithm)
         preset.restrict(algorithm)
+    if preset.document.tuning is not None:
+        for algorithm in (*PAPER_DUELS, *PAPER_RATINGS):
+            preset.candidates(algorithm)
     tuned = {} if preset.tuned is None else preset.tuned.algorithms
     for algorithm, problems in tuned.items():
         for label in problems:

@@ -106,6 +106,8 @@ def _cells(request: Request, preset: Preset) -> list[Cell]:
     seeds = range(_at_least_one("seeds", request.seeds, preset.document.seeds))
     horizon = _at_least_one("horizon", request.horizon, preset.document.horizon)
     functions = [p for p in problems if p.function not in DATA_SETS]
+    if functions:
+        preset.check_evaluation(seeds)
     cells = function_cells(preset, functions, algorithms, seeds, horizon)
     # The real-world problems are about preferences: the paper has no ratings of them.
     duels = [a for a in algorithms if feedback_of(a) == "duels"]

@@ -169,6 +169,17 @@ class FunctionProblem(Strict):
     coordinates: Literal["raw", "unit"] = "unit"
     dim: Count | None = None
 
+    @property
+    def axes(self) -> int:
+        """The number of coordinates."""
+        return self.dim or (6 if self.function == "hartmann6" else 2)
+
+    @property
+    def title(self) -> str:
+        """The name in tables: on another grid than the paper's it says which."""
+        of_paper = (self.per_axis, self.axes) == (10, 2)
+        return self.function if of_paper else f"{self.function}-{self.per_axis}^{self.axes}"
+
 
 class TableProblem(Strict):
     """A real-world problem: the ratings of one user are the utilities of one run, unscaled.
@@ -188,6 +199,11 @@ class TableProblem(Strict):
     items: Count
     users: Count
     source: str
+
+    @property
+    def title(self) -> str:
+        """The name in tables."""
+        return self.function
 
 
 Problem: TypeAlias = FunctionProblem | TableProblem

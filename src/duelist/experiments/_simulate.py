@@ -1,6 +1,7 @@
 """Cells in terms of the core: names become objects, a simulation becomes arrays of regret."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import equinox as eqx
 import jax
@@ -15,8 +16,7 @@ from duelist.experiments._names import feedback_of
 from duelist.experiments._registry import build_policy
 from duelist.experiments._results import REGRETS, kind_of
 from duelist.experiments._schema import Belief, FunctionProblem
-from duelist.policies import AbstractPolicy
-from duelist.simulation import Trace, simulate, simulate_each, sweep
+from duelist.simulation import Trace, simulate, simulate_each
 
 
 def simulate_cell(cell: Cell) -> Mapping[str, NDArray[np.float64]]:
@@ -27,25 +27,16 @@ def simulate_cell(cell: Cell) -> Mapping[str, NDArray[np.float64]]:
 
 
 def simulate_sweep(cell: Cell, beliefs: Sequence[Belief]) -> NDArray[np.float64]:
-    """The cumulative regret of a cell on a test function with each of `beliefs`, [beliefs, seeds].
+    """The cumulative regret of a cell with each of `beliefs`, [beliefs, seeds].
 
-    Each policy is built as it is for a single run, so that the numbers are the same to the bit.
+    One after the other: they share a compiled program, and `duelist.simulation.sweep`, whose loop
+    over settings goes around that over seeds, takes several times as long on a CPU.
     """
+    kind = kind_of(feedback_of(cell.algorithm))
     with jax.enable_x64(True):
-        environment = _environment(cell)
-        policies = [
-            build_policy(cell.algorithm, belief, environment.domain, cell.restrict)
-            for belief in beliefs
-        ]
-        trace = sweep(_stacked(policies), environment, horizon=cell.horizon, seeds=cell.seeds)
-        regret = getattr(trace.regret, kind_of(feedback_of(cell.algorithm)))
-        return np.asarray(regret, np.float64).sum(axis=-1)
-
-
-def _stacked(policies: Sequence[AbstractPolicy]) -> AbstractPolicy:
-    """Policies that differ in numbers only as one, whose arrays have a leading axis."""
-    arrays, rest = zip(*(eqx.partition(policy, eqx.is_array) for policy in policies), strict=True)
-    return eqx.combine(jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays), rest[0])
+        runs = [_trace(replace(cell, belief=belief)).regret for belief in beliefs]
+        regrets = [np.asarray(getattr(regret, kind), np.float64) for regret in runs]
+        return np.stack([regret.sum(axis=-1) for regret in regrets])
 
 
 def function_environment(problem: FunctionProblem) -> TableEnvironment:
@@ -57,15 +48,11 @@ def function_environment(problem: FunctionProblem) -> TableEnvironment:
 def _trace(cell: Cell) -> Trace:
     if cell.table is not None:
         return _per_user(cell, cell.table)
-    environment = _environment(cell)
-    policy = build_policy(cell.algorithm, cell.belief, environment.domain, cell.restrict)
-    return simulate(policy, environment, horizon=cell.horizon, seeds=cell.seeds)
-
-
-def _environment(cell: Cell) -> TableEnvironment:
     if not isinstance(cell.problem, FunctionProblem):
         raise TypeError(f"table: expected the numbers of {cell.problem.function}, got none")
-    return function_environment(cell.problem)
+    environment = function_environment(cell.problem)
+    policy = build_policy(cell.algorithm, cell.belief, environment.domain, cell.restrict)
+    return simulate(policy, environment, horizon=cell.horizon, seeds=cell.seeds)
 
 
 def _per_user(cell: Cell, table: Table) -> Trace:

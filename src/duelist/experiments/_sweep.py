@@ -1,9 +1,9 @@
-"""Many settings of an algorithm on one problem, run by one compiled program."""
+"""Many settings of an algorithm on one problem."""
 
 import hashlib
 import json
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from duelist.experiments._cell import Cell
 from duelist.experiments._results import standard_error
-from duelist.experiments._schema import Belief, described
+from duelist.experiments._schema import Belief
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Sweep:
 
     Attributes:
         cell: problem, algorithm, seeds and horizon.
-        beliefs: the settings; they may differ in numbers only.
+        beliefs: the settings.
     """
 
     cell: Cell
@@ -70,7 +70,7 @@ class Sweep:
 
     def description(self) -> dict[str, Any]:
         """Everything that decides the result, as JSON has it."""
-        settings = [described(belief) for belief in self.beliefs]
+        settings = [replace(self.cell, belief=belief).settings() for belief in self.beliefs]
         return {**self.cell.description(), "settings": settings}
 
     @property
@@ -86,8 +86,8 @@ class Sweep:
         return f"{name}-sweep-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
     def program(self) -> Hashable:
-        """What the compiled program depends on."""
-        return ("sweep", len(self.beliefs), self.cell.program())
+        """What the compiled program depends on: it is the cell's if all differ in numbers only."""
+        return replace(self.cell, belief=self.beliefs[0]).program()
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The cumulative regret at the horizon, [settings, seeds]."""
