@@ -10,7 +10,7 @@ from tests.experiments.inline import command, use_inline
 
 from duelist.experiments._experiment import load_experiment
 from duelist.experiments._presets import FileError
-from duelist.experiments._schema import FunctionProblem, MapBelief, RidgeBelief
+from duelist.experiments._schema import MapBelief, RidgeBelief
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "experiment.toml"
 
@@ -78,12 +78,27 @@ def test_settings_are_general_then_own_then_swept(tmp_path):
     assert cells[0].seeds == (3, 1)
 
 
-def test_problems_are_named_by_their_grid():
-    assert FunctionProblem(function="ackley").title == "ackley"
-    assert FunctionProblem(function="ackley", dim=2).title == "ackley"
-    assert FunctionProblem(function="ackley", per_axis=20).title == "ackley-20^2"
-    assert FunctionProblem(function="levy", dim=3).title == "levy-10^3"
-    assert FunctionProblem(function="hartmann6", per_axis=3).title == "hartmann6-3^6"
+@pytest.mark.parametrize(
+    ("keys", "title"),
+    [
+        ("", "ackley"),
+        ("dim = 2", "ackley"),
+        ("per_axis = 20", "ackley-20^2"),
+        ("dim = 3", "ackley-10^3"),
+        ('per_axis = 20\nname = "fine"', "fine"),
+    ],
+)
+def test_problems_are_named_by_their_grid(tmp_path, keys, title):
+    (cell,) = load(tmp_path, SMALL.replace("per_axis = 3", keys)).cells
+    assert cell.problem.title == title
+    assert cell.problem.function == "ackley"
+    empty = {kind: np.zeros(shape) for kind, shape in cell.shapes().items()}
+    assert cell.result(empty, 0.0, 0.0).function == title
+
+
+def test_hartmann6_has_six_axes(tmp_path):
+    text = SMALL.replace('"ackley"', '"hartmann6"')
+    assert load(tmp_path, text).cells[0].problem.title == "hartmann6-3^6"
 
 
 BAD = {
@@ -130,7 +145,7 @@ BAD = {
     "a user too many": (
         'function = "ackley"\nper_axis = 3',
         'data = "movielens"',
-        "from 0 to 19; got 25",
+        "from 0 to 19, got 25",
     ),
     "a setting": ("lam = 0.5", "lam = 0", "policies.0.lam: expected greater than 0, got 0"),
     "a swept setting": (

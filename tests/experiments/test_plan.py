@@ -44,5 +44,5 @@ def test_data_travel_with_their_cells(preset):
 
 
 def test_there_is_one_run_for_each_user(preset):
-    with pytest.raises(ValueError, match=r"seeds: ratings has one run .* 3 users.* got 4"):
+    with pytest.raises(ValueError, match=r"seeds: ratings has one run .* 3 users.* got 3"):
         table_cells(preset, table_problem("ratings", rated()), ["rucb"], range(4), 50)

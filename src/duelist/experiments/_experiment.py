@@ -19,7 +19,15 @@ from duelist.experiments._presets import (
     read_toml,
     validated,
 )
-from duelist.experiments._schema import Belief, Count, FunctionProblem, Problem, Strict, described
+from duelist.experiments._schema import (
+    Belief,
+    Count,
+    FunctionProblem,
+    Name,
+    Problem,
+    Strict,
+    described,
+)
 from duelist.experiments.data import movielens, ratings_csv, yelp
 
 MOST_ACTIONS: Final = 4096
@@ -27,13 +35,17 @@ MOST_ACTIONS: Final = 4096
 
 
 class FunctionEntry(Strict):
-    """A test function; see `FunctionProblem`. `variant` is for the functions that have two."""
+    """A test function; see `FunctionProblem`. `variant` is for the functions that have two.
+
+    On another grid than the paper's it is called by it, such as `ackley-20^2`, unless it is named.
+    """
 
     function: str
     variant: Literal["released", "printed"] = "released"
     per_axis: Annotated[int, Field(ge=2)] = 10
     coordinates: Literal["raw", "unit"] = "unit"
     dim: Count | None = None
+    name: Name | None = None
 
 
 class DataEntry(Strict):
@@ -46,7 +58,7 @@ class DataEntry(Strict):
 class RatingsEntry(Strict):
     """Ratings and texts in CSV files; see `duelist.experiments.data.ratings_csv`."""
 
-    name: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$")]
+    name: Name
     ratings: str
     items: str
     layout: Literal["long", "wide"] | None = None
@@ -93,7 +105,7 @@ class Document(Strict):
         policies: what asks.
     """
 
-    name: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$")]
+    name: Name
     horizon: Count
     seeds: Count | Annotated[list[Seed], Field(min_length=1)]
     belief: dict[str, Any] = Field(default_factory=dict)
@@ -204,6 +216,9 @@ def _function(entry: FunctionEntry, path: Path, where: str) -> FunctionProblem:
     two = entry.function in TWO_VARIANTS
     content = {**entry.model_dump(), "variant": entry.variant if two else ""}
     problem = FunctionProblem.model_validate(content)
+    if entry.name is None and (problem.per_axis, problem.axes) != (10, 2):
+        name = f"{problem.function}-{problem.per_axis}^{problem.axes}"
+        problem = problem.model_copy(update={"name": name})
     if (actions := problem.per_axis**problem.axes) > MOST_ACTIONS:
         raise FileError(
             f"{path}: {where}.per_axis: expected a grid of at most {MOST_ACTIONS} points, got "

@@ -85,6 +85,6 @@ def check_users(problem: TableProblem, seeds: Sequence[int]) -> None:
     users = problem.users
     if max(seeds) >= users:
         raise ValueError(
-            f"seeds: {problem.function} has one run for each of its {users} users, so expected at "
-            f"most {users} seeds, from 0 to {users - 1}; got {max(seeds)}"
+            f"seeds: {problem.function} has one run for each of its {users} users, so expected "
+            f"{users} seeds at most, from 0 to {users - 1}, got {max(seeds)}"
         )

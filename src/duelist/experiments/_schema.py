@@ -11,6 +11,9 @@ NonNegative: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Fraction: TypeAlias = Annotated[float, Field(gt=0, lt=1)]
 Count: TypeAlias = Annotated[int, Field(ge=1)]
 
+Name: TypeAlias = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9^-]*$")]
+"""What tables and files are called by."""
+
 KernelName: TypeAlias = Literal["rbf", "exponential", "matern32", "matern52"]
 
 
@@ -161,6 +164,7 @@ class FunctionProblem(Strict):
         per_axis: points per axis.
         coordinates: "raw", the features are the coordinates; "unit", divided by the box's size.
         dim: number of coordinates; by default 2, and 6 for hartmann6.
+        name: what to call it in tables; by default the function.
     """
 
     function: str
@@ -168,6 +172,7 @@ class FunctionProblem(Strict):
     per_axis: Annotated[int, Field(ge=2)] = 10
     coordinates: Literal["raw", "unit"] = "unit"
     dim: Count | None = None
+    name: Name | None = None
 
     @property
     def axes(self) -> int:
@@ -176,9 +181,8 @@ class FunctionProblem(Strict):
 
     @property
     def title(self) -> str:
-        """The name in tables: on another grid than the paper's it says which."""
-        of_paper = (self.per_axis, self.axes) == (10, 2)
-        return self.function if of_paper else f"{self.function}-{self.per_axis}^{self.axes}"
+        """The name in tables."""
+        return self.name or self.function
 
 
 class TableProblem(Strict):

@@ -29,8 +29,8 @@ def simulate_cell(cell: Cell) -> Mapping[str, NDArray[np.float64]]:
 def simulate_sweep(cell: Cell, beliefs: Sequence[Belief]) -> NDArray[np.float64]:
     """The cumulative regret of a cell with each of `beliefs`, [beliefs, seeds].
 
-    One after the other: they share a compiled program, and `duelist.simulation.sweep`, whose loop
-    over settings goes around that over seeds, takes several times as long on a CPU.
+    One after the other, by one compiled program: `duelist.simulation.sweep`, which does the same on
+    a CPU, would hold the traces of all settings at once.
     """
     kind = kind_of(feedback_of(cell.algorithm))
     with jax.enable_x64(True):
