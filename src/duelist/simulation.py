@@ -46,7 +46,8 @@ class Trace(NamedTuple):
     """What happened, with leading axes for sweeps and seeds and then one entry per step.
 
     Attributes:
-        queries: the numbers of the actions asked, [..., horizon, 2] or [..., horizon, 1].
+        queries: the actions asked, [..., horizon, 2] or [..., horizon, 1] if they are numbers, and
+            with another axis of coordinates if they are vectors.
         answers: [..., horizon].
         recommended: the recommendation after each answer.
         regret: see `Regret`.
@@ -54,9 +55,9 @@ class Trace(NamedTuple):
         converged: whether all of them met their tolerance.
     """
 
-    queries: Int[Array, "..."]
+    queries: Int[Array, "..."] | Float[Array, "..."]
     answers: Bool[Array, "..."]
-    recommended: Int[Array, "..."]
+    recommended: Int[Array, "..."] | Float[Array, "..."]
     regret: Regret
     newton_steps: Int[Array, "..."]
     converged: Bool[Array, "..."]

@@ -43,6 +43,13 @@ class AbstractBelief(eqx.Module):
     def ucb(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
         """The upper confidence bound."""
 
+    def compared(self) -> tuple[Float[Array, "m p"], Float[Array, " m"]] | None:
+        """Features of the points compared so far and their utility; None if none are kept.
+
+        The utility of rows that hold no point is -inf.
+        """
+        return None
+
 
 class AbstractUtilityBelief(AbstractBelief):
     """A belief about a utility f behind the answers, which the dueling policies choose by."""

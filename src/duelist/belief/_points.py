@@ -149,6 +149,11 @@ class PointBelief(AbstractFittedBelief):
         answers = self.answers if answers is None else answers
         return PointProblem(answers, self.link, self.gram, self.constants.lam)
 
+    def compared(self) -> tuple[Float[Array, "c d"], Float[Array, " c"]]:
+        """`points`, and f_t there."""
+        used = jnp.arange(self.capacity, dtype=jnp.int32) < self.number
+        return self.points, jnp.where(used, self.fit.f, -jnp.inf)
+
     # ---- predictions -------------------------------------------------------------------------
 
     def utility(self, x: Action) -> Float[Array, "..."]:

@@ -1,6 +1,8 @@
 """Environments: who answers in simulation."""
 
 from duelist.environments._base import AbstractEnvironment as AbstractEnvironment
+from duelist.environments._box import BoxEnvironment as BoxEnvironment
+from duelist.environments._box import box_environment as box_environment
 from duelist.environments._functions import OBJECTIVES as OBJECTIVES
 from duelist.environments._functions import Objective as Objective
 from duelist.environments._functions import Optimum as Optimum

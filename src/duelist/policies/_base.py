@@ -70,4 +70,10 @@ class AbstractBeliefPolicy(AbstractPolicy):
 
     def recommend(self, state: AbstractBelief, key: PRNGKeyArray) -> Action:
         """The action of the highest estimated utility."""
-        return self.domain.argmax(state.utility, key)
+        return guided(self.domain, state).argmax(state.utility, key)
+
+
+def guided(domain: AbstractDomain, belief: AbstractBelief) -> AbstractDomain:
+    """`domain`, told which points were compared so far, if the belief keeps them."""
+    compared = belief.compared()
+    return domain if compared is None else domain.near(*compared)

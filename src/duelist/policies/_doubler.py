@@ -11,7 +11,7 @@ from jaxtyping import Array, Int, PRNGKeyArray
 from duelist._checks import check_instance
 from duelist.belief import AbstractUtilityBelief
 from duelist.domains import AbstractBag, AbstractDomain, Action
-from duelist.policies._base import AbstractPolicy, Answer, Query
+from duelist.policies._base import AbstractPolicy, Answer, Query, guided
 from duelist.policies._plausible import plausible
 
 
@@ -59,10 +59,11 @@ class Doubler(AbstractPolicy):
         """Challenger and reference."""
         reference_key, challenger_key = jr.split(key)
         reference = state.references.draw(reference_key)
-        challenger = self.domain.argmax(
+        domain = guided(self.domain, state.belief)
+        challenger = domain.argmax(
             lambda x: state.belief.ucb(x, reference),
             challenger_key,
-            plausible(self.domain, state.belief).members,
+            plausible(domain, state.belief).members,
         )
         return challenger, reference
 
@@ -77,4 +78,4 @@ class Doubler(AbstractPolicy):
 
     def recommend(self, state: DoublerState, key: PRNGKeyArray) -> Action:
         """The action of the highest estimated utility."""
-        return self.domain.argmax(state.belief.utility, key)
+        return guided(self.domain, state.belief).argmax(state.belief.utility, key)

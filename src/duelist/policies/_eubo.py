@@ -6,7 +6,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from duelist.belief import AbstractUtilityBelief
 from duelist.domains import AbstractDomain, Action
-from duelist.policies._base import AbstractBeliefPolicy, Query
+from duelist.policies._base import AbstractBeliefPolicy, Query, guided
 
 
 class EUBO(AbstractBeliefPolicy):
@@ -26,7 +26,7 @@ class EUBO(AbstractBeliefPolicy):
             first, second = state.utilities(x, x2)
             return second + expected_improvement(first - second, state.deviation(x, x2))
 
-        return self.domain.argmax_pair(expected_best, key)
+        return guided(self.domain, state).argmax_pair(expected_best, key)
 
 
 def expected_improvement(

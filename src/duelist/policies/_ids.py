@@ -6,7 +6,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from duelist.belief import AbstractUtilityBelief
 from duelist.domains import AbstractDomain, Action
-from duelist.policies._base import AbstractBeliefPolicy, Query
+from duelist.policies._base import AbstractBeliefPolicy, Query, guided
 
 
 class IDS(AbstractBeliefPolicy):
@@ -25,17 +25,18 @@ class IDS(AbstractBeliefPolicy):
     def ask(self, state: AbstractUtilityBelief, key: PRNGKeyArray) -> Query:
         """The greedy action, and with probability p the informative one, else itself again."""
         greedy_key, optimist_key, informative_key, draw_key = jr.split(key, 4)
-        greedy = self.domain.argmax(state.utility, greedy_key)
+        domain = guided(self.domain, state)
+        greedy = domain.argmax(state.utility, greedy_key)
 
         def optimism(x: Action) -> Float[Array, "..."]:
             return state.difference(x, greedy) + state.utility_beta * state.width(x, greedy)
 
-        u = optimism(self.domain.argmax(optimism, optimist_key))
+        u = optimism(domain.argmax(optimism, optimist_key))
 
         def ratio(x: Action) -> Float[Array, "..."]:
             return information_ratio(u, state.difference(greedy, x), state.information(greedy, x))
 
-        informative = self.domain.argmax(lambda x: -ratio(x), informative_key)
+        informative = domain.argmax(lambda x: -ratio(x), informative_key)
         excess = state.difference(greedy, informative)
         p = jnp.where(excess > u, u / jnp.where(excess > u, excess, 1), 1)
         explores = jr.uniform(draw_key, dtype=p.dtype) < p

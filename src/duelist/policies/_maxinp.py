@@ -4,7 +4,7 @@ from jaxtyping import PRNGKeyArray
 
 from duelist.belief import AbstractUtilityBelief
 from duelist.domains import AbstractDomain
-from duelist.policies._base import AbstractBeliefPolicy, Query
+from duelist.policies._base import AbstractBeliefPolicy, Query, guided
 from duelist.policies._plausible import plausible
 
 
@@ -16,4 +16,5 @@ class MaxInP(AbstractBeliefPolicy):
 
     def ask(self, state: AbstractUtilityBelief, key: PRNGKeyArray) -> Query:
         """The most informative pair."""
-        return self.domain.argmax_pair(state.width, key, plausible(self.domain, state).members)
+        domain = guided(self.domain, state)
+        return domain.argmax_pair(state.width, key, plausible(domain, state).members)

@@ -8,7 +8,7 @@ from jaxtyping import PRNGKeyArray
 from duelist._checks import check_instance
 from duelist.belief import AbstractUtilityBelief
 from duelist.domains import AbstractDomain
-from duelist.policies._base import AbstractBeliefPolicy, Query
+from duelist.policies._base import AbstractBeliefPolicy, Query, guided
 from duelist.policies._plausible import plausible
 
 
@@ -33,8 +33,9 @@ class MaxMinLCB(AbstractBeliefPolicy):
 
     def ask(self, state: AbstractUtilityBelief, key: PRNGKeyArray) -> Query:
         """Leader and follower."""
-        within: Any = plausible(self.domain, state).members if self.restrict else None
-        return self.domain.maxmin(state.lcb, key, within)
+        domain = guided(self.domain, state)
+        within: Any = plausible(domain, state).members if self.restrict else None
+        return domain.maxmin(state.lcb, key, within)
 
 
 class MaxMinUCB(AbstractBeliefPolicy):
@@ -52,4 +53,4 @@ class MaxMinUCB(AbstractBeliefPolicy):
 
     def ask(self, state: AbstractUtilityBelief, key: PRNGKeyArray) -> Query:
         """Leader and follower."""
-        return self.domain.maxmin(state.ucb, key, distinct=True)
+        return guided(self.domain, state).maxmin(state.ucb, key, distinct=True)

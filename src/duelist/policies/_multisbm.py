@@ -7,7 +7,7 @@ from jaxtyping import PRNGKeyArray
 from duelist._checks import check_instance
 from duelist.belief import AbstractUtilityBelief
 from duelist.domains import AbstractDomain, Action
-from duelist.policies._base import AbstractPolicy, Answer, Query
+from duelist.policies._base import AbstractPolicy, Answer, Query, guided
 from duelist.policies._plausible import plausible
 
 
@@ -38,8 +38,9 @@ class MultiSBM(AbstractPolicy):
     def ask(self, state: MultiSBMState, key: PRNGKeyArray) -> Query:
         """The reference and its challenger."""
         belief, reference = state
-        members = plausible(self.domain, belief).members
-        return reference, self.domain.argmax(lambda x: belief.ucb(x, reference), key, members)
+        domain = guided(self.domain, belief)
+        members = plausible(domain, belief).members
+        return reference, domain.argmax(lambda x: belief.ucb(x, reference), key, members)
 
     def tell(self, state: MultiSBMState, query: Query, answer: Answer) -> MultiSBMState:
         """The second action of the query is the next reference."""
@@ -47,4 +48,4 @@ class MultiSBM(AbstractPolicy):
 
     def recommend(self, state: MultiSBMState, key: PRNGKeyArray) -> Action:
         """The action of the highest estimated utility."""
-        return self.domain.argmax(state.belief.utility, key)
+        return guided(self.domain, state.belief).argmax(state.belief.utility, key)

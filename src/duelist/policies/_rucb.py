@@ -5,7 +5,7 @@ from jaxtyping import PRNGKeyArray
 
 from duelist.belief import AbstractUtilityBelief
 from duelist.domains import AbstractDomain
-from duelist.policies._base import AbstractBeliefPolicy, Query
+from duelist.policies._base import AbstractBeliefPolicy, Query, guided
 from duelist.policies._plausible import plausible
 
 
@@ -18,7 +18,8 @@ class RUCB(AbstractBeliefPolicy):
     def ask(self, state: AbstractUtilityBelief, key: PRNGKeyArray) -> Query:
         """Challenger and reference."""
         reference_key, challenger_key = jr.split(key)
-        members = plausible(self.domain, state).members
-        reference = self.domain.sample(reference_key, members)
-        challenger = self.domain.argmax(lambda x: state.ucb(x, reference), challenger_key, members)
+        domain = guided(self.domain, state)
+        members = plausible(domain, state).members
+        reference = domain.sample(reference_key, members)
+        challenger = domain.argmax(lambda x: state.ucb(x, reference), challenger_key, members)
         return challenger, reference

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, PRNGKeyArray
 from duelist._checks import check_instance
 from duelist.belief import AbstractFittedBelief
 from duelist.domains import AbstractDomain, Action
-from duelist.policies._base import AbstractPolicy, Answer, Query
+from duelist.policies._base import AbstractPolicy, Answer, Query, guided
 
 
 class SparringState(NamedTuple):
@@ -48,15 +48,15 @@ class Sparring(AbstractPolicy):
         """The choice of each player."""
         first_key, second_key = jr.split(key)
         return (
-            self.domain.argmax(state.first.ucb, first_key),
-            self.domain.argmax(state.second.ucb, second_key),
+            guided(self.domain, state.first).argmax(state.first.ucb, first_key),
+            guided(self.domain, state.second).argmax(state.second.ucb, second_key),
         )
 
     def tell(self, state: SparringState, query: Query, answer: Answer) -> SparringState:
         """Each player is told of its own success."""
         x, x2 = query
         won = jnp.asarray(answer).astype(state.first.utility(x).dtype)
-        same = jnp.asarray(x) == jnp.asarray(x2)
+        same = jnp.all(jnp.asarray(x) == jnp.asarray(x2))
         return SparringState(
             first=_unless(same, state.first, state.first.tell((x,), won)),
             second=_unless(same, state.second, state.second.tell((x2,), 1 - won)),
@@ -64,7 +64,8 @@ class Sparring(AbstractPolicy):
 
     def recommend(self, state: SparringState, key: PRNGKeyArray) -> Action:
         """The action that the two players together think most of."""
-        return self.domain.argmax(lambda x: state.first.utility(x) + state.second.utility(x), key)
+        domain = guided(self.domain, state.first)
+        return domain.argmax(lambda x: state.first.utility(x) + state.second.utility(x), key)
 
 
 def _unless(

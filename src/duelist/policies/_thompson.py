@@ -5,7 +5,7 @@ from jaxtyping import PRNGKeyArray
 
 from duelist.belief import AbstractUtilityBelief
 from duelist.domains import AbstractDomain
-from duelist.policies._base import AbstractBeliefPolicy, Query
+from duelist.policies._base import AbstractBeliefPolicy, Query, guided
 
 
 class DoubleThompson(AbstractBeliefPolicy):
@@ -22,7 +22,8 @@ class DoubleThompson(AbstractBeliefPolicy):
         """One action per draw."""
         keys = jr.split(key, 4)
         first, second = state.sample(keys[0]), state.sample(keys[1])
+        domain = guided(self.domain, state)
         return (
-            self.domain.argmax(first, keys[2]),
-            self.domain.argmax(second, keys[3]),
+            domain.argmax(first, keys[2]),
+            domain.argmax(second, keys[3]),
         )

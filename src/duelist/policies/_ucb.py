@@ -4,7 +4,7 @@ from jaxtyping import PRNGKeyArray
 
 from duelist.belief import AbstractBelief
 from duelist.domains import AbstractDomain
-from duelist.policies._base import AbstractBeliefPolicy, Query
+from duelist.policies._base import AbstractBeliefPolicy, Query, guided
 
 
 class UCB(AbstractBeliefPolicy):
@@ -20,4 +20,4 @@ class UCB(AbstractBeliefPolicy):
 
     def ask(self, state: AbstractBelief, key: PRNGKeyArray) -> Query:
         """The most optimistic action."""
-        return (self.domain.argmax(state.ucb, key),)
+        return (guided(self.domain, state).argmax(state.ucb, key),)

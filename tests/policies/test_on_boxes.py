@@ -1,0 +1,100 @@
+"""Every policy on a box: what it asks has the shape of actions, and a whole run is one program."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+import tinygp
+
+from duelist import policies as library
+from duelist import simulation
+from duelist.belief import FixedBeta, point_prior
+from duelist.domains import Box
+from duelist.environments import box_environment, objective
+from duelist.simulation import simulate
+
+KERNEL = tinygp.kernels.ExpSquared(0.2)
+RATINGS = {"UCB", "Sparring", "RandomRating"}
+POLICIES = sorted(
+    name
+    for name, kind in vars(library).items()
+    if isinstance(kind, type)
+    and issubclass(kind, library.AbstractPolicy)
+    and not name.startswith("Abstract")
+)
+
+
+def small(dtype=None):
+    return Box([-1.0, 2.0], [3.0, 4.0], candidates=32, starts=2, dtype=dtype)
+
+
+def make(name, domain):
+    kind = "ratings" if name in RATINGS else "duels"
+    return getattr(library, name)(domain, point_prior(domain, KERNEL, kind, capacity=8))
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("name", [name for name in POLICIES if name != "MaxMinUCB"])
+def test_what_is_asked_has_the_shape_of_actions(name):
+    """Without a single step run: the shapes of an ask, and of the state after the answer."""
+    policy = make(name, small())
+    state = policy.init(jr.key(0))
+    query = eqx.filter_eval_shape(policy.ask, state, jr.key(0))
+    assert [(x.shape, x.dtype) for x in query] == [((2,), jnp.float32)] * len(query)
+    asked = tuple(jnp.array([0.0, 3.0]) for _ in query)
+    after = eqx.filter_eval_shape(policy.tell, state, asked, jnp.array(True))
+    before = eqx.filter_eval_shape(lambda same: same, state)
+    assert jax.tree.structure(after) == jax.tree.structure(before)
+    assert jax.tree.leaves(after) == jax.tree.leaves(before)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_the_game_of_optimists_is_refused():
+    """Its follower must differ from the leader, and comes as close as it likes."""
+    policy = make("MaxMinUCB", small())
+    with pytest.raises(ValueError, match="distinct: expected False"):
+        eqx.filter_eval_shape(policy.ask, policy.init(jr.key(0)), jr.key(0))
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_run(monkeypatch):
+    """Actions in the box, better than at random; other seeds and horizons compile nothing."""
+    traces = []
+    original = simulation.run
+    monkeypatch.setattr(simulation, "run", lambda *args: (traces.append(1), original(*args))[1])
+    env = box_environment(objective("branin"), samples=1024)
+    belief = point_prior(
+        env.domain, KERNEL, width="laplace", space="utility", beta=FixedBeta(1.0), lam=0.1
+    )
+    policy = library.EUBO(env.domain, belief)
+    trace = simulate(policy, env, horizon=32, seeds=2)
+    assert trace.queries.shape == (2, 32, 2, 2)
+    asked = np.asarray(trace.queries).reshape(-1, 2)
+    assert all(bool(env.domain.contains(x)) for x in asked[:20])
+    assert bool(np.all(trace.converged))
+    random = jax.vmap(env.utility)(jr.uniform(jr.key(0), (500, 2)) * 15 - jnp.array([[5.0, 0.0]]))
+    gap = np.mean(1 / (1 + np.exp(-(3 - np.asarray(random)))) - 0.5)
+    assert float(np.mean(trace.regret.simple[:, -1])) < gap / 3
+    simulate(policy, env, horizon=20, seeds=[5, 6])
+    assert len(traces) == 1
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_asking_does_not_compile_again_while_the_places_last():
+    """The incumbents change with every answer, their number does not."""
+    policy = make("EUBO", small())
+    traces = []
+
+    @eqx.filter_jit
+    def ask(state, key):
+        traces.append(1)
+        return policy.ask(state, key)
+
+    state = policy.init(jr.key(0))
+    for step in range(6):
+        query = ask(state, jr.key(step))
+        state = state.tell(query, step % 2)
+    # Eight places hold four duels of new points; then there are sixteen.
+    assert len(traces) == 2
