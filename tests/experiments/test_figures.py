@@ -9,12 +9,13 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from PIL import Image
 from tests.experiments.synthetic import constant, decaying, everything
 
 from duelist.experiments import _paper
 from duelist.experiments._figures import (
+    _style,
     action_selection,
     confidence_sets,
     distribution,
@@ -350,6 +351,21 @@ def test_the_same_results_make_the_same_bytes(results):
     first, second = (rendered(regret_curves(own), ("png", "pdf")) for _ in range(2))
     assert first == second
     assert Image.open(io.BytesIO(first["png"])).format == "PNG"
+
+
+def test_256_colours_are_enough(results, monkeypatch):
+    own = of(results, "movielens")
+    small = rendered(regret_curves(own), ("png",))["png"]
+    monkeypatch.setattr(_style, "_with_palette", io.BytesIO.getvalue)
+    large = rendered(regret_curves(own), ("png",))["png"]
+    ours, exact = (
+        np.asarray(Image.open(io.BytesIO(x)).convert("RGB"), int) for x in (small, large)
+    )
+    assert np.mean(np.abs(ours - exact).max(axis=-1) > 16) < 0.005
+    for look in looks([result.algorithm for result in own]).values():
+        colour = 255 * np.array(to_rgb(look.colour))
+        assert np.abs(ours - colour).max(axis=-1).min() < 1
+    assert len(small) < len(large) / 2
 
 
 def test_bad_arguments_are_named(tmp_path, results):
