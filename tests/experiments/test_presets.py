@@ -9,6 +9,7 @@ from tests.experiments.tiny import PRESET
 from duelist.experiments._names import ALGORITHMS, PAPER_DUELS, PAPER_RATINGS, PROBLEMS, ProblemName
 from duelist.experiments._presets import SHIPPED, FileError, load_preset
 from duelist.experiments._schema import (
+    AdaptiveBelief,
     GuaranteedBelief,
     IndependentBelief,
     LogUCB1Belief,
@@ -60,8 +61,9 @@ def test_shipped_presets_have_settings_for_every_algorithm_of_the_paper(name, al
     preset = load_preset(name)
     assert preset.name == name
     kinds = {"gp-ucb": RidgeBelief, "ind-ucb": IndependentBelief, "log-ucb1": LogUCB1Belief}
+    usual = {"paper": MapBelief, "default": AdaptiveBelief}[name]
     for problem in (None, *PROBLEMS.values()):
-        assert type(preset.belief(algorithm, problem)) is kinds.get(algorithm, MapBelief)
+        assert type(preset.belief(algorithm, problem)) is kinds.get(algorithm, usual)
     assert preset.restrict(algorithm) is False
 
 
@@ -205,7 +207,9 @@ def test_unknown_algorithms_are_said(load):
 def test_a_belief_that_the_algorithm_cannot_run_on_is_said(load, kind):
     with pytest.raises(FileError) as error:
         load({"algorithms": {"rucb": {"belief": kind}}})
-    expected = f"algorithms.rucb.belief: expected map or guaranteed for rucb, got {kind!r}"
+    expected = (
+        f"algorithms.rucb.belief: expected map or adaptive or guaranteed for rucb, got {kind!r}"
+    )
     assert said(error) == [expected]
 
 

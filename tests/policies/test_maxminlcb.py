@@ -1,9 +1,12 @@
 """MaxMinLCB and its mirror game against the Stackelberg game played out one action at a time."""
 
+import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from tests.policies import cases
 
+from duelist.belief import FixedBeta, adaptive_prior
 from duelist.policies import MaxMinLCB, MaxMinUCB
 
 pytestmark = pytest.mark.usefixtures("x64_mode")
@@ -90,3 +93,19 @@ def test_maxminucb_plays_against_the_rival_it_may_beat_least(many):
     chosen = cases.asks(MaxMinUCB(domain, posteriors.beliefs), posteriors.beliefs)
     assert [tuple(pair) for pair in chosen] == expected
     assert np.all(chosen[:, 0] != chosen[:, 1])
+
+
+def test_a_belief_with_doubts_names_a_rival_of_the_leader():
+    """Action 0 beat 1 and 2; at beta = 0 it would duel itself, in doubt it meets the best known."""
+    domain = cases.domain_of(3)
+    belief = adaptive_prior(domain, beta=FixedBeta(0))
+    for query in [(0, 1), (0, 1), (0, 2), (0, 1)]:
+        belief = belief.tell(query, 1.0)
+    certain, doubtful = (
+        eqx.tree_at(lambda b: b.caution.widths, belief, jnp.full(4, widths))
+        for widths in (0.0, 9.0)
+    )
+    rivals = [float(doubtful.optimism(x, 0)) for x in range(3)]
+    assert max(rivals) > 0 == rivals[0]
+    assert cases.ask(MaxMinLCB(domain, certain), certain) == (0, 0)
+    assert cases.ask(MaxMinLCB(domain, doubtful), doubtful) == (0, int(np.argmax(rivals)))

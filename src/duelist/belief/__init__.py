@@ -1,9 +1,13 @@
 """Beliefs: what is known about the utility after the answers so far."""
 
+from duelist.belief._adaptive import AdaptiveBelief as AdaptiveBelief
+from duelist.belief._adaptive import adaptive_prior as adaptive_prior
+from duelist.belief._adaptive import steepness as steepness
 from duelist.belief._base import AbstractBelief as AbstractBelief
 from duelist.belief._base import AbstractUtilityBelief as AbstractUtilityBelief
 from duelist.belief._beta import AbstractBeta as AbstractBeta
 from duelist.belief._beta import FixedBeta as FixedBeta
+from duelist.belief._beta import GrowingBeta as GrowingBeta
 from duelist.belief._beta import TheoremBeta as TheoremBeta
 from duelist.belief._bounds import AbstractFittedBelief as AbstractFittedBelief
 from duelist.belief._certificate import Bounded as Bounded
@@ -14,6 +18,11 @@ from duelist.belief._certificate import preference_upper as preference_upper
 from duelist.belief._constants import Constants as Constants
 from duelist.belief._exact import ExactStatus as ExactStatus
 from duelist.belief._exact import Extreme as Extreme
+from duelist.belief._family import FAMILY as FAMILY
+from duelist.belief._family import Effects as Effects
+from duelist.belief._family import Member as Member
+from duelist.belief._family import effects as effects
+from duelist.belief._family import independent_actions as independent_actions
 from duelist.belief._fit import Fit as Fit
 from duelist.belief._fit import FitStatus as FitStatus
 from duelist.belief._gain import maximum_gain as maximum_gain

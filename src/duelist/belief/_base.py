@@ -80,6 +80,15 @@ class AbstractUtilityBelief(AbstractBelief):
     def deviation(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
         """The posterior standard deviation of f(x) - f(x2), in utility."""
 
+    @property
+    def doubts(self) -> bool:
+        """Whether `optimism` looks further than `ucb`."""
+        return False
+
+    def optimism(self, x: Action, x2: Action) -> Float[Array, "..."]:
+        """The most that f(x) - f(x2) may be, by wider bounds than `ucb` if it `doubts` them."""
+        return self.ucb(x, x2)
+
     @abc.abstractmethod
     def information(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
         """log(1 + sigma_t^2 / (lambda kappa)), twice the information gained by asking (x, x2)."""

@@ -44,6 +44,25 @@ class FixedBeta(AbstractBeta):
         return self.value.astype(evidence.gain.dtype)
 
 
+class GrowingBeta(AbstractBeta):
+    """beta_t = L c sqrt(log(2 + t)): on the utility scale c sqrt(log(2 + t)) standard deviations.
+
+    It grows as the bounds of Theorem func_CI do, without their constants, so that narrow bounds
+    lead to the good actions early and no wrong conclusion is for ever. No probability is attached.
+    """
+
+    scale: Float[Array, ""]
+
+    def __init__(self, scale: Any = 0.5) -> None:
+        self.scale = as_nonnegative("scale", scale)
+
+    def __call__(self, evidence: Evidence) -> Float[Array, ""]:
+        """L c sqrt(log(2 + t)), in the dtype of the belief."""
+        dtype = evidence.gain.dtype
+        growth = jnp.sqrt(jnp.log(2 + evidence.count.astype(dtype)))
+        return evidence.constants.lipschitz * self.scale.astype(dtype) * growth
+
+
 class TheoremBeta(AbstractBeta):
     """beta_t(delta) = 4 L B + 2 L sqrt((2 kappa / lambda) (gamma_t + log(1/delta))), eq. def_beta.
 

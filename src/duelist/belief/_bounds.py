@@ -52,6 +52,22 @@ class AbstractFittedBelief(AbstractUtilityBelief):
         """The same belief with room for so many more answers: `tell` keeps its shapes for them."""
 
     @abc.abstractmethod
+    def as_query(self, query: tuple[Action, ...]) -> tuple[Action, ...]:
+        """`query` as actions of the domain; TypeError or ValueError if it is none for `tell`."""
+
+    @abc.abstractmethod
+    def log_evidence(self) -> Float[Array, ""]:
+        """log of the probability of the answers under f ~ GP(0, k/lambda), by Laplace's method.
+
+        -loss(f_t) - lambda/2 ||f_t||^2 - 1/2 log det(I + K D'WD / lambda) with the weights W at the
+        fit; O(n^3). Beliefs of the same answers can be compared by it.
+        """
+
+    @abc.abstractmethod
+    def prior_variance(self, x: Action) -> Float[Array, "..."]:
+        """k(x, x), the variance before any answer, on the scale of `variance`."""
+
+    @abc.abstractmethod
     def variance(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
         """sigma_t^2 with the weight 1/(lambda kappa) for every answer (eq. def_sigma)."""
 

@@ -31,9 +31,20 @@ def half_covariance(
     factor: Float[Array, "n n"], precision: Float[Array, "n n"]
 ) -> Float[Array, "n n"]:
     """R^-1 F' with R R' = I + F' D'WD F, so that C = half' half; half' z samples from N(0, C)."""
+    return solve_triangular(_root(factor, precision), factor.T, lower=True)
+
+
+def half_log_determinant(
+    factor: Float[Array, "n n"], precision: Float[Array, "n n"]
+) -> Float[Array, ""]:
+    """1/2 log det(I + F' D'WD F), O(n^3); `precision` is D'WD."""
+    return jnp.sum(jnp.log(jnp.diagonal(_root(factor, precision))))
+
+
+def _root(factor: Float[Array, "n n"], precision: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """The lower triangular R with R R' = I + F' D'WD F."""
     eye = jnp.eye(factor.shape[0], dtype=factor.dtype)
-    root = jnp.linalg.cholesky(eye + factor.T @ precision @ factor)
-    return solve_triangular(root, factor.T, lower=True)
+    return jnp.linalg.cholesky(eye + factor.T @ precision @ factor)
 
 
 def rank_one(

@@ -110,10 +110,14 @@ class PointBelief(AbstractFittedBelief):
 
     def tell(self, query: tuple[Action, ...], answer: Any) -> "PointBelief":
         """Count the answer, add its points if they are new, update by rank one, refit; O(c^2)."""
+        actions = self.as_query(query)
+        return _told(self.with_room(), actions, as_answer(answer, self.gram.dtype))
+
+    def as_query(self, query: tuple[Action, ...]) -> tuple[Action, ...]:
+        """`query` as actions of the domain, as many as an answer is about."""
         if len(query) != self._arity:
             raise ValueError(f"query: expected a tuple of {self._arity} action(s), got {query!r}")
-        actions = tuple(self.domain.as_action("query", x) for x in query)
-        return _told(self.with_room(), actions, as_answer(answer, self.gram.dtype))
+        return tuple(self.domain.as_action("query", x) for x in query)
 
     @property
     def _arity(self) -> int:
@@ -170,6 +174,10 @@ class PointBelief(AbstractFittedBelief):
         """s(h_t(x, x2)), the estimated probability that x is preferred to x2."""
         return self.link.probability(self.difference(x, x2))
 
+    def prior_variance(self, x: Action) -> Float[Array, "..."]:
+        """k(x, x)."""
+        return own(self.kernel, self.domain.features(x))
+
     def variance(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
         """sigma_t^2 with the weight 1/(lambda kappa) for every answer (eq. def_sigma)."""
         return self._variance(self.explained, x, x2)
@@ -210,11 +218,7 @@ class PointBelief(AbstractFittedBelief):
         return objective(self.problem(), self.fit.w)
 
     def log_evidence(self) -> Float[Array, ""]:
-        """log of the probability of the answers under f ~ GP(0, k/lambda), by Laplace's method.
-
-        -loss(f_t) - lambda/2 ||f_t||^2 - 1/2 log det(I + K D'WD / lambda) with the weights W at the
-        fit; O(c^3). Beliefs of the same answers can be compared by it.
-        """
+        """By the determinant of I + K D'WD / lambda over the points."""
         problem = self.problem()
         system = jnp.eye(self.capacity, dtype=self.gram.dtype)
         system = system + self.gram @ problem.precision(self.fit.f)

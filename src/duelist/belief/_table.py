@@ -33,7 +33,13 @@ from duelist.belief._bounds import (
     next_refresh,
 )
 from duelist.belief._constants import Constants, RangeRule, constants
-from duelist.belief._covariance import half_covariance, posterior_covariance, rank_one, variance
+from duelist.belief._covariance import (
+    half_covariance,
+    half_log_determinant,
+    posterior_covariance,
+    rank_one,
+    variance,
+)
 from duelist.belief._fit import (
     Fit,
     FitStatus,
@@ -84,7 +90,7 @@ class TableBelief(AbstractFittedBelief):
 
     def tell(self, query: tuple[Action, ...], answer: Any) -> "TableBelief":
         """Count the answer, update both covariances by rank one, refit; O(n^2)."""
-        query = self._as_query(query)
+        query = self.as_query(query)
         answer = as_answer(answer, self.gram.dtype)
         count = self.count + 1
         answers = self.answers.add(query, answer)
@@ -181,6 +187,10 @@ class TableBelief(AbstractFittedBelief):
         """sigma_t^2 with the weight 1/(lambda kappa) for every answer (eq. def_sigma)."""
         return variance(self.covariance, x, x2)
 
+    def prior_variance(self, x: Action) -> Float[Array, "..."]:
+        """k(x, x)."""
+        return jnp.diagonal(self.gram)[x]
+
     def laplace_variance(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
         """sigma_t^2 with the weights s'(h)/lambda of the Laplace posterior."""
         return variance(self.metric.covariance, x, x2)
@@ -194,15 +204,22 @@ class TableBelief(AbstractFittedBelief):
         values = self.fit.f + half.T @ noise / jnp.sqrt(problem.lam)
         return lambda x: values[x]
 
+    def log_evidence(self) -> Float[Array, ""]:
+        """By the determinant of I + F' D'WD F / lambda, which is the same."""
+        problem = self._problem(self.answers)
+        hessian = self.answers.hessian(self.link, self.fit.f)
+        return -self.objective() - half_log_determinant(self.factor, hessian / problem.lam)
+
     def objective(self) -> Float[Array, ""]:
         """The value of the regularised loss at the fit (eq. preference_loss)."""
         return objective(self._problem(self.answers), self.fit.w)
 
-    def _as_query(self, query: tuple[Action, ...]) -> tuple[Int[Array, ""], ...]:
+    def as_query(self, query: tuple[Action, ...]) -> tuple[Int[Array, ""], ...]:
+        """`query` as numbers of actions, as many as an answer is about."""
         expected = 2 if isinstance(self.answers, Duels) else 1
         if len(query) != expected:
             raise ValueError(f"query: expected a tuple of {expected} action(s), got {query!r}")
-        return tuple(as_index("query", x, self.gram.shape[0]) for x in query)
+        return tuple(as_index("query", x, self.gram.shape[-1]) for x in query)
 
 
 def prior(

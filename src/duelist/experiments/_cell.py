@@ -93,6 +93,7 @@ class Cell:
             len(self.seeds),
             (self.horizon - 1).bit_length(),
             tuple(settings.get(name) for name in static),
+            len(settings.get("kernels", ())),
         )
 
     def shapes(self) -> dict[str, tuple[int, ...]]:

@@ -22,14 +22,14 @@ DATA_SETS: Final = ("movielens", "yelp")
 """The real-world problems that go by a name."""
 
 ALGORITHMS: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(PAPER_DUELS, ("map", "guaranteed")),
-    **dict.fromkeys(("maxminucb", "thompson", "eubo", "random"), ("map", "guaranteed")),
+    **dict.fromkeys(PAPER_DUELS, ("map", "adaptive", "guaranteed")),
+    **dict.fromkeys(("maxminucb", "thompson", "eubo", "random"), ("map", "adaptive", "guaranteed")),
     "sparring": ("map",),
-    "lgp-ucb": ("map", "guaranteed"),
+    "lgp-ucb": ("map", "adaptive", "guaranteed"),
     "gp-ucb": ("ridge",),
     "ind-ucb": ("independent",),
     "log-ucb1": ("log-ucb1",),
-    "random-rating": ("map", "guaranteed"),
+    "random-rating": ("map", "adaptive", "guaranteed"),
 }
 """Every algorithm with the beliefs that it can be run on, its usual one first."""
 

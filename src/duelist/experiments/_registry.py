@@ -9,11 +9,17 @@ from tinygp.kernels.distance import L2Distance
 from tinygp.kernels.stationary import Stationary
 
 from duelist.belief import (
+    FAMILY,
     AbstractBeta,
+    AdaptiveBelief,
     FixedBeta,
+    GrowingBeta,
     GuaranteedBelief,
+    Member,
     TableBelief,
     TheoremBeta,
+    adaptive_prior,
+    effects,
     guaranteed_prior,
     independent_prior,
     log_ucb1_prior,
@@ -89,6 +95,8 @@ def build_belief(settings: _schema.Belief, domain: FiniteDomain, feedback: str) 
     match settings:
         case _schema.MapBelief():
             return _map_belief(settings, domain, feedback)
+        case _schema.AdaptiveBelief():
+            return _adaptive_belief(settings, domain, feedback)
         case _schema.GuaranteedBelief():
             return _guaranteed_belief(settings, domain, feedback)
         case _schema.RidgeBelief(noise=noise, mean=mean, beta=beta):
@@ -122,6 +130,23 @@ def _map_belief(settings: _schema.MapBelief, domain: FiniteDomain, feedback: Any
         tolerance=settings.tolerance,
     )
     return dataclasses.replace(belief, beta_rule=_beta(settings, belief, feedback))
+
+
+def _adaptive_belief(
+    settings: _schema.AdaptiveBelief, domain: FiniteDomain, feedback: Any
+) -> AdaptiveBelief:
+    family = FAMILY if settings.kernels is None else settings.kernels
+    members = [Member(k.length_scale, k.variance, k.interaction) for k in family]
+    return adaptive_prior(
+        domain,
+        feedback,
+        kernels=effects(domain, members),
+        link=_LINKS[settings.link](),
+        beta=GrowingBeta(settings.beta),
+        doubt=settings.doubt,
+        margin=settings.margin,
+        tolerance=settings.tolerance,
+    )
 
 
 def _guaranteed_belief(

@@ -92,6 +92,43 @@ class GuaranteedBelief(Kernel):
     tolerance: Positive | None = None
 
 
+class Effects(Strict):
+    """A kernel of `duelist.belief.effects`: main effects of the features, and their interaction.
+
+    Attributes:
+        length_scale: in units of the range of a feature.
+        variance: k(x, x).
+        interaction: the share of the variance that main effects do not make up.
+    """
+
+    length_scale: Positive
+    variance: Positive
+    interaction: Fraction = 0.5
+
+
+class AdaptiveBelief(Strict):
+    """`duelist.belief.adaptive_prior`: a mixture over kernels, weighed by the answers.
+
+    Attributes:
+        belief: "adaptive".
+        link: s.
+        kernels: what to decide among; by default those of the library.
+        beta: c of beta_t = L c sqrt(log(2 + t)).
+        doubt: c of the c sqrt(2 log N) widths that a rival is looked for away before the leader is
+            left without one.
+        margin: how many nats of evidence below the best rule a kernel out of that.
+        tolerance: the error of f to fit to; by default as fine as the precision allows.
+    """
+
+    belief: Literal["adaptive"] = "adaptive"
+    link: Literal["logistic", "probit"] = "logistic"
+    kernels: Annotated[tuple[Effects, ...], Field(min_length=1, strict=False)] | None = None
+    beta: NonNegative = 0.5
+    doubt: NonNegative = 1.0
+    margin: NonNegative = 4.0
+    tolerance: Positive | None = None
+
+
 class RidgeBelief(Kernel):
     """`duelist.belief.ridge_prior`, of GP-UCB.
 
@@ -140,11 +177,14 @@ class LogUCB1Belief(Strict):
     tolerance: Positive | None = None
 
 
-Belief: TypeAlias = MapBelief | GuaranteedBelief | RidgeBelief | IndependentBelief | LogUCB1Belief
+Belief: TypeAlias = (
+    MapBelief | AdaptiveBelief | GuaranteedBelief | RidgeBelief | IndependentBelief | LogUCB1Belief
+)
 """Which belief, and what it is made with: the key `belief` decides which others there are."""
 
 BELIEFS: dict[str, type[Belief]] = {
     "map": MapBelief,
+    "adaptive": AdaptiveBelief,
     "guaranteed": GuaranteedBelief,
     "ridge": RidgeBelief,
     "independent": IndependentBelief,

@@ -3,6 +3,8 @@
 from typing import Any
 
 import equinox as eqx
+import jax.numpy as jnp
+import jax.random as jr
 from jaxtyping import PRNGKeyArray
 
 from duelist._checks import check_instance
@@ -16,6 +18,10 @@ class MaxMinLCB(AbstractBeliefPolicy):
     """Algorithm maxmin: the equilibrium of the Stackelberg game on the lower confidence bound.
 
     x_t = argmax_x LCB(x, x'(x)) with x'(x) = argmin_x' LCB(x, x'), and x'_t = x'(x_t).
+
+    A duel of the leader with itself costs nothing if it is the best action and teaches nothing if
+    it is not. A belief with doubts is therefore asked once more for a rival (docs/defaults.md);
+    those of the paper have none.
 
     Args:
         domain: where the actions live.
@@ -35,7 +41,12 @@ class MaxMinLCB(AbstractBeliefPolicy):
         """Leader and follower."""
         domain = guided(self.domain, state)
         within: Any = plausible(domain, state).members if self.restrict else None
-        return domain.maxmin(state.lcb, key, within)
+        leader, follower = domain.maxmin(state.lcb, key, within)
+        if not state.doubts:
+            return leader, follower
+        rival_key = jr.fold_in(key, 1)
+        rival = domain.argmax(lambda x: state.optimism(x, leader), rival_key, within)
+        return leader, jnp.where(jnp.all(leader == follower), rival, follower)
 
 
 class MaxMinUCB(AbstractBeliefPolicy):

@@ -1,0 +1,98 @@
+"""The kernels among which the adaptive belief decides: main effects and their interaction."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import tinygp
+from jaxtyping import Array, Float
+
+from duelist._checks import as_fraction, as_positive
+from duelist.domains import AbstractDomain
+from duelist.kernels import gram
+
+
+class Effects(tinygp.kernels.Kernel):
+    """v ((1 - a) mean_i k_i(x_i, x'_i) + a k(x, x')): main effects of each feature, and the rest.
+
+    k_i is the squared exponential of the i-th feature with length scale l spans, k that of all
+    features with l sqrt(max(d / 2, 1)) spans, so that points do not become strangers to each other
+    because the features are many. A functional analysis of variance with two terms (Durrande et
+    al. 2012; Duvenaud et al. 2011): with a > 0 it is universal, but a sum of functions of one
+    feature is learnt from far fewer answers.
+
+    Attributes:
+        span: the range of each feature over the domain, the unit of l.
+        length_scale: l.
+        variance: v, k(x, x).
+        interaction: a.
+    """
+
+    span: Float[Array, " d"]
+    length_scale: Float[Array, ""]
+    variance: Float[Array, ""]
+    interaction: Float[Array, ""]
+
+    def evaluate(self, X1: Any, X2: Any) -> Array:
+        """The value for two feature vectors, a scalar."""
+        squares = ((X1 - X2) / (self.length_scale * self.span)) ** 2 / 2
+        several = max(squares.shape[-1] / 2, 1)
+        main, rest = jnp.mean(jnp.exp(-squares)), jnp.exp(-jnp.sum(squares) / several)
+        return self.variance * ((1 - self.interaction) * main + self.interaction * rest)
+
+
+class Member(NamedTuple):
+    """The settings of one kernel of a family, see `Effects`."""
+
+    length_scale: float
+    variance: float
+    interaction: float = 0.5
+
+
+FAMILY: tuple[Member, ...] = (Member(0.05, 4), Member(0.1, 4), Member(0.2, 4), Member(0.4, 4))
+"""What `adaptive_prior` decides among unless told otherwise (docs/defaults.md)."""
+
+
+def effects(domain: AbstractDomain, members: Sequence[Member] = FAMILY) -> list[Effects]:
+    """The kernels of a family on a domain, in units of the range of its features.
+
+    A feature that is the same everywhere gets the range 1 and makes no difference.
+
+    Raises:
+        ValueError: there is no member, or a setting of one is out of range; the message names it.
+    """
+    if not members:
+        raise ValueError("members: expected at least one kernel, got none")
+    probes = domain.probes()
+    span = jnp.max(probes, axis=0) - jnp.min(probes, axis=0)
+    span = jnp.where(span > 0, span, 1)
+    return [
+        Effects(
+            span,
+            as_positive("length_scale", member.length_scale, span.dtype),
+            as_positive("variance", member.variance, span.dtype),
+            as_fraction("interaction", member.interaction, span.dtype),
+        )
+        for member in members
+    ]
+
+
+def independent_actions(kernel: tinygp.kernels.Kernel, domain: AbstractDomain) -> Float[Array, ""]:
+    """N, as how many independent actions those of the domain are, at least one.
+
+    exp(-sum p log p) with p the shares of the eigenvalues of the Gram matrix, centred because a
+    constant is no difference: n - 1 for n actions that have nothing in common, one if they differ
+    in a single respect. Of large domains at most `_PROBES` actions are looked at.
+    """
+    probes = domain.probes()
+    probes = probes[:: -(-probes.shape[0] // _PROBES)]
+    matrix = gram(kernel, probes)
+    centred = matrix - jnp.mean(matrix, axis=0, keepdims=True)
+    centred = centred - jnp.mean(centred, axis=1, keepdims=True)
+    values = jnp.maximum(jnp.linalg.eigvalsh(centred), 0)
+    total = jnp.sum(values)
+    shares = values / jnp.where(total > 0, total, 1)
+    return jnp.exp(-jnp.sum(jnp.where(shares > 0, shares * jnp.log(shares), 0)))
+
+
+_PROBES = 512
