@@ -267,7 +267,8 @@ def test_optimism_hears_members_within_the_margin(long, singles):
         belief = eqx.tree_at(lambda b: b.caution.margin, long, jnp.asarray(margin))
         expected = max(
             float(singles[k].difference(4, 0))
-            + np.sqrt(2 * np.log(entropy_number(MEMBERS[k])))
+            + 0.9
+            * np.sqrt(2 * np.log(entropy_number(MEMBERS[k])))
             * float(singles[k].deviation(4, 0))
             * narrowing
             for k in heard

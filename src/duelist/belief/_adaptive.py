@@ -305,8 +305,8 @@ def adaptive_prior(
     kernels: Sequence[tinygp.kernels.Kernel] | None = None,
     link: AbstractLink | None = None,
     beta: AbstractBeta | None = None,
-    doubt: Any = 1.0,
-    margin: Any = 4.0,
+    doubt: Any = 0.9,
+    margin: Any = 1.0,
     tolerance: Any = None,
 ) -> AdaptiveBelief:
     """The belief before any answer, with hyper-parameters that set themselves.

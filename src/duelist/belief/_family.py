@@ -49,7 +49,7 @@ class Member(NamedTuple):
     interaction: float = 0.5
 
 
-FAMILY: tuple[Member, ...] = (Member(0.05, 4), Member(0.1, 4), Member(0.2, 4), Member(0.4, 4))
+FAMILY: tuple[Member, ...] = (Member(0.05, 2.5), Member(0.1, 3), Member(0.2, 4), Member(0.4, 6))
 """What `adaptive_prior` decides among unless told otherwise (docs/defaults.md)."""
 
 

@@ -124,8 +124,8 @@ class AdaptiveBelief(Strict):
     link: Literal["logistic", "probit"] = "logistic"
     kernels: Annotated[tuple[Effects, ...], Field(min_length=1, strict=False)] | None = None
     beta: NonNegative = 0.5
-    doubt: NonNegative = 1.0
-    margin: NonNegative = 4.0
+    doubt: NonNegative = 0.9
+    margin: NonNegative = 1.0
     tolerance: Positive | None = None
 
 
