@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import Field, field_validator
 
 from duelist.experiments._cell import Cell, Table
 from duelist.experiments._names import ALGORITHMS, TWO_VARIANTS
@@ -26,6 +26,7 @@ from duelist.experiments._schema import (
     Name,
     Problem,
     Strict,
+    TableProblem,
     described,
 )
 from duelist.experiments.data import movielens, ratings_csv, yelp
@@ -197,7 +198,9 @@ def _problem(entry: Mapping[str, Any], path: Path, where: str, seeds: tuple[int,
         raise FileError(
             f"{path}: {where}: expected one of the keys {', '.join(kinds)}, got {list(entry)}"
         )
-    found: BaseModel = validated(kinds[named[0]], dict(entry), path, where)
+    found: FunctionEntry | DataEntry | RatingsEntry = validated(
+        kinds[named[0]], dict(entry), path, where
+    )
     if isinstance(found, FunctionEntry):
         return _function(found, path, where), None
     problem, table = _data(found, path, where)
@@ -227,7 +230,7 @@ def _function(entry: FunctionEntry, path: Path, where: str) -> FunctionProblem:
     return problem
 
 
-def _data(entry: Any, path: Path, where: str) -> Any:
+def _data(entry: DataEntry | RatingsEntry, path: Path, where: str) -> tuple[TableProblem, Table]:
     """A real-world problem; the files are where the experiment file says, seen from its place."""
     if isinstance(entry, RatingsEntry):
         options = entry.model_dump(exclude={"name", "ratings", "items"})
