@@ -81,6 +81,12 @@ def test_membership(ball):
     )
 
 
+def test_nothing_outside_the_box_belongs(box):
+    """Nor where all of the box does."""
+    everyone = search(box, jnp.float32(1.0), jnp.asarray(POINTS, jnp.float32), jr.key(0))
+    assert np.asarray(everyone.members).tolist() == [True] * 1000 + [False]
+
+
 def test_draws_are_uniform_on_it(ball):
     away = distance(ball.draws)
     assert np.max(away) < RADIUS + 1e-3

@@ -7,6 +7,7 @@ import abc
 from collections.abc import Callable
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
@@ -264,7 +265,8 @@ class Region(eqx.Module):
         """Whether actions belong to the set: the strongest challenger of each is searched for."""
         z = self.domain.locate(self.domain.features(action))
         flat = z.reshape(-1, z.shape[-1])
-        passed = self.domain.admitted(flat) & self.verify(flat)
+        inside = jax.vmap(self.domain.contains)(action.reshape(flat.shape))
+        passed = inside & self.verify(flat)
         alone = jnp.all(flat == self.leader[None], axis=-1)
         return jnp.where(self.fell_back, alone, passed).reshape(z.shape[:-1])
 
