@@ -11,6 +11,7 @@ feature (`tinygp.transforms.Subspace`). A length scale per feature: `tinygp.tran
 
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax.numpy as jnp
 import tinygp
 from jaxtyping import Array, Float
@@ -36,6 +37,40 @@ class DuelingKernel(tinygp.kernels.Kernel):
         (x1, y1), (x2, y2) = X1, X2
         k = self.kernel.evaluate
         return k(x1, x2) + k(y1, y2) - k(x1, y2) - k(y1, x2)
+
+
+class OnFeatures(tinygp.kernels.Kernel):
+    """A kernel that sees some of the features only."""
+
+    columns: tuple[int, ...] = eqx.field(static=True)
+    kernel: tinygp.kernels.Kernel
+
+    def evaluate(self, X1: Any, X2: Any) -> Array:
+        """The kernel of two actions, a scalar."""
+        seen = (jnp.stack([x[column] for column in self.columns]) for x in (X1, X2))
+        return self.kernel.evaluate(*seen)
+
+
+class Overlap(tinygp.kernels.Kernel):
+    """The share of features in which two actions agree exactly; for categories."""
+
+    def evaluate(self, X1: Any, X2: Any) -> Array:
+        """The share, a scalar."""
+        return jnp.mean((X1 == X2).astype(X1.dtype))
+
+
+class Hamming(tinygp.kernels.Kernel):
+    """exp(-share / scale) with the share of features in which two actions differ; for categories.
+
+    A product of a factor exp(-1/(d scale)) for each of the d features that differs, hence positive
+    definite.
+    """
+
+    scale: Array | float = 1.0
+
+    def evaluate(self, X1: Any, X2: Any) -> Array:
+        """The kernel of two actions, a scalar."""
+        return jnp.exp(-jnp.mean((X1 != X2).astype(X1.dtype)) / self.scale)
 
 
 def gram(kernel: tinygp.kernels.Kernel, points: Float[Array, "n d"]) -> Float[Array, "n n"]:
