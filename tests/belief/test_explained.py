@@ -43,7 +43,8 @@ def test_from_scratch_and_by_rank_one(x64, seed, singular):
     explained = jnp.zeros_like(table)
     for t, (row, weight) in enumerate(zip(rows, weights, strict=True)):
         d = jnp.asarray(row, x64)
-        explained, variance = rank_one_more(explained, d, table @ d, jnp.asarray(1 / weight, x64))
+        more, variance = rank_one_more(explained, d, table @ d, jnp.asarray(1 / weight, x64))
+        explained = explained + more[:, None] * more[None, :]
         before = row @ (gram - gram @ dense(gram, rows[:t], weights[:t]) @ gram) @ row
         assert float(variance) == pytest.approx(before, abs=10 * atol)
     np.testing.assert_allclose(explained, expected, rtol=0, atol=atol)

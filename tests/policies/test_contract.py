@@ -14,8 +14,15 @@ import scipy.stats
 from tests.policies import cases
 
 from duelist import policies as library
-from duelist.belief import TableBelief, independent_prior, log_ucb1_prior, prior, ridge_prior
-from duelist.domains import FiniteDomain
+from duelist.belief import (
+    TableBelief,
+    independent_prior,
+    log_ucb1_prior,
+    point_prior,
+    prior,
+    ridge_prior,
+)
+from duelist.domains import Catalogue, FiniteDomain
 from duelist.environments import TableEnvironment
 
 N = 5
@@ -28,18 +35,27 @@ class Case(NamedTuple):
 
     make: Callable
     arity: int
+    make_large: Callable | None = None
 
 
 def duels(kind, **options):
-    return Case(lambda domain: kind(domain, prior(domain, KERNEL), **options), 2)
+    def make(kind_of_prior, domain):
+        return kind(domain, kind_of_prior(domain, KERNEL), **options)
+
+    return Case(partial(make, prior), 2, partial(make, point_prior))
 
 
 def ratings(kind, belief):
     return Case(lambda domain: kind(domain, belief(domain)), 1)
 
 
-def lgp_prior(domain):
-    return prior(domain, KERNEL, "ratings")
+def lgp(kind, arity=1):
+    """A policy by direct feedback on the paper's confidence sets."""
+
+    def make(kind_of_prior, domain):
+        return kind(domain, kind_of_prior(domain, KERNEL, "ratings"))
+
+    return Case(partial(make, prior), arity, partial(make, point_prior))
 
 
 CASES = {
@@ -54,12 +70,12 @@ CASES = {
     "MultiSBM": duels(library.MultiSBM),
     "RUCB": duels(library.RUCB),
     "RandomDuel": duels(library.RandomDuel),
-    "Sparring": Case(lambda domain: library.Sparring(domain, lgp_prior(domain)), 2),
-    "LGP-UCB": ratings(library.UCB, lgp_prior),
+    "Sparring": lgp(library.Sparring, 2),
+    "LGP-UCB": lgp(library.UCB),
     "GP-UCB": ratings(library.UCB, partial(ridge_prior, kernel=KERNEL)),
     "Ind-UCB": ratings(library.UCB, independent_prior),
     "Log-UCB1": ratings(library.UCB, log_ucb1_prior),
-    "RandomRating": ratings(library.RandomRating, lgp_prior),
+    "RandomRating": lgp(library.RandomRating),
 }
 DUELS = [name for name, case in CASES.items() if case.arity == 2]
 CHANCE = {"Doubler", "DoubleThompson", "RUCB", "RandomDuel", "RandomRating"}
@@ -148,6 +164,33 @@ def _fresh(policy, keys):
         return jnp.stack(policy.ask(policy.init(init_key), ask_key))
 
     return jax.vmap(draw, out_axes=1)(keys)
+
+
+# ---- a catalogue -----------------------------------------------------------------------------
+
+
+@every_policy
+def test_runs_stay_in_a_catalogue(name, request):
+    """Or a clear error says that the policy or its belief does not work there."""
+    case, domain = CASES[name], Catalogue(cases.domain_of(N).points, batch=2)
+    if case.make_large is None:
+        request.getfixturevalue("unchecked")
+        with pytest.raises(TypeError, match="domain: expected FiniteDomain, got Catalogue"):
+            case.make(domain)
+        return
+    policy = case.make_large(domain)
+    state = policy.init(jr.key(0))
+    if name == "MaxMinLCB on M_t":
+        with pytest.raises(TypeError, match="within: expected None or a mask"):
+            policy.ask(state, jr.key(1))
+        return
+    for t in range(2):
+        query = eqx.filter_jit(policy.ask)(state, jr.key(t))
+        assert len(query) == case.arity
+        state = policy.tell(state, query, 1)
+        for x in (*query, policy.recommend(state, jr.key(t))):
+            assert x.dtype == jnp.int32
+            assert bool(domain.contains(x))
 
 
 # ---- the state -------------------------------------------------------------------------------

@@ -33,15 +33,16 @@ def rank_one_more(
     row: Float[Array, " c"],
     column: Float[Array, " c"],
     noise: Float[Array, ""],
-) -> tuple[Float[Array, "c c"], Float[Array, ""]]:
-    """M after one more observation `row` of noise variance `noise`, and sigma^2 of it before.
+) -> tuple[Float[Array, " c"], Float[Array, ""]]:
+    """u with M + u u' the M after one more observation `row`, and sigma^2 of it before.
 
     With column = K d and v = d - M K d the covariance with the query is C d = K v on the points,
-    and C loses (K v)(K v)' / (noise + d'K v). Hence M gains v v' / (noise + d'K v).
+    and C loses (K v)(K v)' / (noise + d'K v), where `noise` is the observation's variance. Hence M
+    gains v v' / (noise + d'K v).
     """
     rest = row - explained @ column
     variance = jnp.maximum(column @ rest, 0)
-    return explained + rest[:, None] * rest[None, :] / (noise + variance), variance
+    return rest / jnp.sqrt(noise + variance), variance
 
 
 class PointMetric(AbstractMetric):

@@ -1,12 +1,16 @@
 """Utility functions drawn from the posterior, as expansions in kernel values."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 import tinygp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from duelist.belief._broadcast import against
+from duelist.domains import AbstractDomain
+
+_BLOCK = 8192
 
 
 class Path(eqx.Module):
@@ -18,8 +22,15 @@ class Path(eqx.Module):
     def __call__(
         self, kernel: tinygp.kernels.Kernel, features: Float[Array, "*shape d"]
     ) -> Float[Array, "*shape"]:
-        """The values at `features`."""
-        return against(kernel, features, self.anchors) @ self.coefficients
+        """The values at `features`, a block of actions after the other if there are many."""
+
+        def values(x: Float[Array, "*shape d"]) -> Float[Array, "*shape"]:
+            return against(kernel, x, self.anchors) @ self.coefficients
+
+        if features.size // features.shape[-1] <= _BLOCK:
+            return values(features)
+        rows = jnp.reshape(features, (-1, features.shape[-1]))
+        return jnp.reshape(jax.lax.map(values, rows, batch_size=_BLOCK), features.shape[:-1])
 
 
 def path(
@@ -52,3 +63,10 @@ def path(
     a = jnp.where(kept, vectors @ (scale * noise), 0) / lam
     of_points = w - explained @ (values.T @ a)
     return Path(anchors, a.at[: points.shape[0]].add(of_points))
+
+
+def support_of(domain: AbstractDomain, key: PRNGKeyArray, support: int) -> Float[Array, "s d"]:
+    """Features of all actions if there are at most `support`, else of so many random ones."""
+    if domain.size is not None and domain.size <= support:
+        return domain.probes()
+    return domain.features(jax.vmap(domain.sample)(jr.split(key, support)))

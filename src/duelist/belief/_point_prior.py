@@ -20,8 +20,10 @@ from duelist.belief._constants import (
 )
 from duelist.belief._explained import PointMetric
 from duelist.belief._fit import nothing_to_fit, tolerance_in
-from duelist.belief._points import PointBelief, power_of_two
-from duelist.domains import AbstractDomain
+from duelist.belief._items import prior_items
+from duelist.belief._places import power_of_two
+from duelist.belief._points import PointBelief
+from duelist.domains import AbstractDomain, Catalogue
 from duelist.kernels import gram
 from duelist.links import AbstractLink, Logistic
 
@@ -99,6 +101,7 @@ def point_prior(
         gain=jnp.zeros((), dtype),
         count=jnp.zeros((), jnp.int32),
         next_refresh=next_refresh(jnp.zeros((), jnp.int32)),
+        items=prior_items(kernel, probes) if isinstance(domain, Catalogue) else None,
         width_rule=width,
         space=space,
     )

@@ -27,8 +27,10 @@ from duelist.belief._constants import (
 from duelist.belief._explained import PointMetric, PointProblem, explained_by, rank_one_more
 from duelist.belief._fit import Fit, fit, objective, renewed
 from duelist.belief._gain import gain_of
-from duelist.belief._path import Path, path
-from duelist.domains import AbstractDomain, Action
+from duelist.belief._items import Items, Step, items_of
+from duelist.belief._path import Path, path, support_of
+from duelist.belief._places import Places, place, power_of_two, with_point
+from duelist.domains import AbstractDomain, Action, Catalogue
 from duelist.links import AbstractLink
 
 
@@ -52,6 +54,8 @@ class PointBelief(AbstractFittedBelief):
         answers: counts of the answers by point.
         explained: M with the weight 1/(lambda kappa) for every answer.
         metric: M with the Laplace weights.
+        items: utility and variances of every action of a catalogue, kept so that no search computes
+            them; None otherwise.
     """
 
     domain: AbstractDomain
@@ -70,6 +74,7 @@ class PointBelief(AbstractFittedBelief):
     gain: Float[Array, ""]
     count: Int[Array, ""]
     next_refresh: Int[Array, ""]
+    items: Items | None
     width_rule: WidthRule = eqx.field(static=True)
     space: Space = eqx.field(static=True)
 
@@ -85,7 +90,9 @@ class PointBelief(AbstractFittedBelief):
         if not is_concrete(self.number):
             return self
         needed = int(jnp.max(self.number)) + self._arity * answers
-        return self.reserve(needed if self.domain.size is None else min(needed, self.domain.size))
+        needed = needed if self.domain.size is None else min(needed, self.domain.size)
+        items = None if self.items is None else self.items.reserve(needed)
+        return dataclasses.replace(self.reserve(needed), items=items)
 
     def reserve(self, places: int) -> "PointBelief":
         """The same belief with at least `places` places, a power of two.
@@ -97,7 +104,7 @@ class PointBelief(AbstractFittedBelief):
             return self
         fields = (self.gram, self.explained, self.metric, self.answers, self.fit)
         stacked = self.number.ndim
-        grown = jax.tree.map(lambda x: _grown(x, stacked, more), fields)
+        grown = jax.tree.map(lambda x: grown(x, stacked, more), fields)
         points = jnp.pad(self.points, [(0, 0)] * stacked + [(0, more), (0, 0)])
 
         return eqx.tree_at(
@@ -106,12 +113,35 @@ class PointBelief(AbstractFittedBelief):
             (points, *grown),
         )
 
+    def on(self, domain: AbstractDomain) -> "PointBelief":
+        """The same knowledge about another domain with the same features; not inside `jit`."""
+        items = None
+        if isinstance(domain, Catalogue):
+            used = self.points[: int(self.number)]
+            items = items_of(
+                self.kernel,
+                domain.points,
+                used,
+                w=self.fit.w,
+                worst=self.explained,
+                laplace=self.metric.explained,
+            )
+        return dataclasses.replace(self, domain=domain, items=items)
+
     # ---- learning ----------------------------------------------------------------------------
 
     def tell(self, query: tuple[Action, ...], answer: Any) -> "PointBelief":
         """Count the answer, add its points if they are new, update by rank one, refit; O(c^2)."""
         actions = self.as_query(query)
-        return _told(self.with_room(), actions, as_answer(answer, self.gram.dtype))
+        before = self.with_room()
+        without = dataclasses.replace(before, items=None)
+        after, step, places = _told(without, actions, as_answer(answer, self.gram.dtype))
+        if before.items is None:
+            return after
+        features = [self.domain.features(x) for x in actions]
+        rows = before.items.with_rows(self.kernel, self.domain.probes(), features, places)
+        items = rows.told(step, after.fit.w, after.metric.explained)
+        return dataclasses.replace(after, items=items)
 
     def as_query(self, query: tuple[Action, ...]) -> tuple[Action, ...]:
         """`query` as actions of the domain, as many as an answer is about."""
@@ -125,28 +155,12 @@ class PointBelief(AbstractFittedBelief):
 
     def added(self, features: Float[Array, " d"], wanted: Bool[Array, ""]) -> "PointBelief":
         """The belief with this point among `points`, if it is `wanted` and not yet there."""
-        slot, known = self.place(features)
-        fresh = wanted & ~known
-        number = eqx.error_if(
-            self.number + fresh.astype(jnp.int32),
-            fresh & (slot >= self.capacity),
-            "no place is left for another point; reserve more before jit (PointBelief.reserve)",
+        places = with_point(
+            self.kernel, Places(self.points, self.number, self.gram), features, wanted
         )
-        numbers = jnp.arange(self.capacity, dtype=jnp.int32)
-        here = (numbers == slot) & fresh
-        points = jnp.where(here[:, None], features[None, :], self.points)
-        column = jnp.where(numbers < number, against(self.kernel, features, points), 0)
-        rows = jnp.where(here[:, None], column[None, :], self.gram)
-        table = jnp.where(here[None, :], column[:, None], rows)
-        return dataclasses.replace(self, points=points, number=number, gram=table)
-
-    def place(self, features: Float[Array, " d"]) -> tuple[Int[Array, ""], Bool[Array, ""]]:
-        """The row of a point in `points` and True, or the first free row and False."""
-        used = jnp.arange(self.capacity, dtype=jnp.int32) < self.number
-        matches = same(self.points, features) & used
-        known = jnp.any(matches)
-        found = jnp.argmax(matches).astype(jnp.int32)
-        return jnp.where(known, found, self.number), known
+        return dataclasses.replace(
+            self, points=places.points, number=places.number, gram=places.gram
+        )
 
     def problem(self, answers: AbstractAnswers | None = None) -> PointProblem:
         """The objective that the fit minimises."""
@@ -162,13 +176,15 @@ class PointBelief(AbstractFittedBelief):
 
     def utility(self, x: Action) -> Float[Array, "..."]:
         """f_t(x) = k(x, P) w, for duels up to a constant."""
+        if self.items is not None:
+            return self.items.utility[x]
         return against(self.kernel, self.domain.features(x), self.points) @ self.fit.w
 
     def utilities(self, x: Action, x2: Action) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """f_t(x) and f_t(x2), shaped so that arithmetic on them gives a table if both are ALL."""
         if isinstance(x, slice) and isinstance(x2, slice):
             return self.utility(x)[:, None], self.utility(x2)[None, :]
-        return self.utility(x), self.utility(x2)
+        return aligned(self.utility(x), self.utility(x2))
 
     def preference(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
         """s(h_t(x, x2)), the estimated probability that x is preferred to x2."""
@@ -180,11 +196,13 @@ class PointBelief(AbstractFittedBelief):
 
     def variance(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
         """sigma_t^2 with the weight 1/(lambda kappa) for every answer (eq. def_sigma)."""
-        return self._variance(self.explained, x, x2)
+        known = None if self.items is None else self.items.variance
+        return self._variance(self.explained, known, x, x2)
 
     def laplace_variance(self, x: Action, x2: Action = None) -> Float[Array, "..."]:
         """sigma_t^2 with the weights s'(h)/lambda of the Laplace posterior."""
-        return self._variance(self.metric.explained, x, x2)
+        known = None if self.items is None else self.items.laplace
+        return self._variance(self.metric.explained, known, x, x2)
 
     def sample(self, key: PRNGKeyArray, support: int = 256) -> Callable[[Action], Array]:
         """One utility function drawn from the Laplace posterior at the estimate.
@@ -200,7 +218,7 @@ class PointBelief(AbstractFittedBelief):
     def path(self, key: PRNGKeyArray, support: int) -> Path:
         """What `sample` draws, as coefficients of kernel values."""
         support_key, noise_key = jr.split(key)
-        others = _support(self.domain, support_key, check_count("support", support, 0))
+        others = support_of(self.domain, support_key, check_count("support", support, 0))
         used = jnp.arange(self.capacity, dtype=jnp.int32) < self.number
         return path(
             self.kernel,
@@ -225,25 +243,49 @@ class PointBelief(AbstractFittedBelief):
         return -objective(problem, self.fit.w) - jnp.linalg.slogdet(system)[1] / 2
 
     def _variance(
+        self,
+        explained: Float[Array, "c c"],
+        known: Float[Array, " n"] | None,
+        x: Action,
+        x2: Action,
+    ) -> Float[Array, "..."]:
+        """Var(f(x) - f(x2)), exactly zero where the features are the same; Var(f(x)) alone.
+
+        `known` are the variances of all actions, if they are kept.
+        """
+        if x2 is None:
+            return jnp.maximum(self._alone(explained, known, x), 0)
+        a, b = self._features(x, x2)
+        table = isinstance(x, slice) and isinstance(x2, slice)
+        first, second = self._alone(explained, known, x), self._alone(explained, known, x2)
+        first, second = (first[:, None], second[None, :]) if table else aligned(first, second)
+        covariance = between(self.kernel, a, b) - self._explained_between(explained, x, x2)
+        return jnp.where(same(a, b), 0, jnp.maximum(first + second - 2 * covariance, 0))
+
+    def _alone(
+        self, explained: Float[Array, "c c"], known: Float[Array, " n"] | None, x: Action
+    ) -> Float[Array, "..."]:
+        """Var(f(x)) = k(x, x) - k(x, P) M k(P, x)."""
+        if known is not None:
+            return known[x]
+        features = self.domain.features(x)
+        values = against(self.kernel, features, self.points)
+        return own(self.kernel, features) - jnp.sum((values @ explained) * values, axis=-1)
+
+    def _explained_between(
         self, explained: Float[Array, "c c"], x: Action, x2: Action
     ) -> Float[Array, "..."]:
-        """Var(f(x) - f(x2)), exactly zero where the features are the same; Var(f(x)) alone."""
-        if x2 is None:
-            features = self.domain.features(x)
-            return jnp.maximum(self._half(explained, features)[0], 0)
+        """k(x, P) M k(P, x2), with M applied to the side of fewer actions."""
         a, b = self._features(x, x2)
-        var_a, known_a, _ = self._half(explained, a)
-        var_b, _, values_b = self._half(explained, b)
-        covariance = between(self.kernel, a, b) - inner(known_a, values_b)
-        return jnp.where(same(a, b), 0, jnp.maximum(var_a + var_b - 2 * covariance, 0))
-
-    def _half(
-        self, explained: Float[Array, "c c"], features: Float[Array, "... d"]
-    ) -> tuple[Float[Array, "..."], Float[Array, "... c"], Float[Array, "... c"]]:
-        """Var(f(x)), k(x, P) M and k(x, P)."""
-        values = against(self.kernel, features, self.points)
-        known = values @ explained
-        return own(self.kernel, features) - jnp.sum(known * values, axis=-1), known, values
+        if isinstance(x, slice) == isinstance(x2, slice) or self.items is None:
+            one, other = (against(self.kernel, z, self.points) for z in (a, b))
+            if a.size <= b.size:
+                return inner(one @ explained, other)
+            return (
+                inner(one @ explained, other) if a.size <= b.size else inner(one, other @ explained)
+            )
+        few = against(self.kernel, b if isinstance(x, slice) else a, self.points) @ explained
+        return self.items.products(few)
 
     def _features(self, x: Action, x2: Action) -> tuple[Array, Array]:
         """Features of both, with as many axes; for two slices those of a table."""
@@ -254,20 +296,24 @@ class PointBelief(AbstractFittedBelief):
 
 
 @eqx.filter_jit
-def _told(belief: PointBelief, query: tuple[Action, ...], answer: Float[Array, ""]) -> PointBelief:
-    """`tell` for a belief that has room."""
+def _told(
+    belief: PointBelief, query: tuple[Action, ...], answer: Float[Array, ""]
+) -> tuple[PointBelief, Step, tuple[Int[Array, ""], ...]]:
+    """`tell` for a belief that has room, how it changed M, and the places of the points."""
     features = [belief.domain.features(x) for x in query]
     informs = jnp.array(True) if len(query) == 1 else ~same(features[0], features[1])
     for point in features:
         belief = belief.added(point, informs)
-    slots = tuple(belief.place(point)[0] for point in features)
+    slots = tuple(place(belief.points, belief.number, point)[0] for point in features)
     lam, noise, count = belief.constants.lam, belief.constants.noise, belief.count + 1
     row = signed_row(slots, belief.capacity, belief.gram.dtype)
     column = belief.gram @ row
     h = column @ belief.fit.w
     weight = answer * belief.link.curvature(h) + (1 - answer) * belief.link.curvature(-h)
-    explained, variance = rank_one_more(belief.explained, row, column, noise)
-    laplace, _ = rank_one_more(belief.metric.explained, row, column, lam / weight)
+    worst, variance = rank_one_more(belief.explained, row, column, noise)
+    curved, _ = rank_one_more(belief.metric.explained, row, column, lam / weight)
+    explained = belief.explained + worst[:, None] * worst[None, :]
+    laplace = belief.metric.explained + curved[:, None] * curved[None, :]
     residual = belief.fit.residual + belief.link.pull(h, answer, 1 - answer) / lam * row
     problem = belief.problem(belief.answers.add(slots, answer))
     fitted, metric = fit(problem, PointMetric(laplace), belief.fit.w, residual, belief.tolerance)
@@ -279,7 +325,7 @@ def _told(belief: PointBelief, query: tuple[Action, ...], answer: Float[Array, "
 
     due = count >= belief.next_refresh
     explained, metric = jax.lax.cond(due, scratch, lambda: (explained, metric))
-    return dataclasses.replace(
+    told = dataclasses.replace(
         belief,
         answers=problem.answers,
         fit=fitted,
@@ -289,20 +335,4 @@ def _told(belief: PointBelief, query: tuple[Action, ...], answer: Float[Array, "
         count=count,
         next_refresh=jnp.where(due, next_refresh(count), belief.next_refresh),
     )
-
-
-def _support(domain: AbstractDomain, key: PRNGKeyArray, support: int) -> Float[Array, "s d"]:
-    if domain.size is not None and domain.size <= support:
-        return domain.probes()
-    return domain.features(jax.vmap(domain.sample)(jr.split(key, support)))
-
-
-def power_of_two(number: int) -> int:
-    """The least power of two of at least `number`."""
-    return 1 << max(number - 1, 0).bit_length()
-
-
-def _grown(x: Any, stacked: int, more: int) -> Any:
-    """`x` with `more` zeros at the end of every axis but the first `stacked`."""
-    padding = [(0, 0)] * stacked + [(0, more)] * (x.ndim - stacked)
-    return jnp.pad(x, padding) if padding else x
+    return told, Step(worst, curved, jnp.any(metric.explained != laplace)), slots

@@ -4,12 +4,17 @@ from duelist.domains._base import ALL as ALL
 from duelist.domains._base import AbstractBag as AbstractBag
 from duelist.domains._base import AbstractDomain as AbstractDomain
 from duelist.domains._base import Action as Action
+from duelist.domains._base import BoundedPairScore as BoundedPairScore
 from duelist.domains._base import PairScore as PairScore
 from duelist.domains._base import Plausible as Plausible
 from duelist.domains._base import Score as Score
 from duelist.domains._box import Box as Box
+from duelist.domains._catalogue import Catalogue as Catalogue
+from duelist.domains._catalogue_game import Game as Game
+from duelist.domains._catalogue_pairs import PairSearch as PairSearch
 from duelist.domains._continuous import AbstractContinuous as AbstractContinuous
 from duelist.domains._continuous import Region as Region
+from duelist.domains._finite import AbstractFiniteDomain as AbstractFiniteDomain
 from duelist.domains._finite import FiniteDomain as FiniteDomain
 from duelist.domains._mixed import mixed_domain as mixed_domain
 from duelist.domains._mixed import mixed_kernel as mixed_kernel

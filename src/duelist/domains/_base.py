@@ -20,6 +20,22 @@ PairScore: TypeAlias = Callable[[Action, Action], Float[Array, "..."]]
 """A function of two actions. `score(ALL, ALL)` gives its table over a finite domain, [n, n]."""
 
 
+class BoundedPairScore(NamedTuple):
+    """A score of pairs with a bound that large domains search by; called like any other.
+
+    score(x, x') <= max(height(x), height(x')) + distance(x, x'), where `distance` is symmetric and
+    satisfies the triangle inequality.
+    """
+
+    score: PairScore
+    height: Score
+    distance: PairScore
+
+    def __call__(self, x: Action, x2: Action) -> Float[Array, "..."]:
+        """The score."""
+        return self.score(x, x2)
+
+
 class Plausible(NamedTuple):
     """The set M_t of plausible maximisers.
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
@@ -18,33 +19,25 @@ from duelist.domains._base import (
 )
 
 
-class FiniteDomain(AbstractDomain):
-    """n actions, numbered from 0, each with d features that a kernel can compare.
+def as_points(points: Any) -> Float[Array, "n d"]:
+    """`points` as the features of at least one action."""
+    points = as_floats("points", points, 2)
+    if points.shape[0] == 0:
+        raise ValueError("points: expected at least one action, got an empty domain")
+    return points
 
-    Searches evaluate a score on all actions or all pairs at once. Among values within `tolerance`
-    of the best one the choice is uniform, so that the numbering of the actions never decides.
 
-    Args:
-        points: features, shape [n, d], n >= 1; their dtype is the dtype of all that follows.
-        tolerance: values closer than this count as ties (default: eps^(2/3) of the dtype, 4e-11 in
-            float64 and 2e-5 in float32, above the rounding of scores of order one).
+def tolerance_of(given: Any, dtype: Any) -> Float[Array, ""]:
+    """The tolerance `given`, or eps^(2/3)."""
+    default = float(jnp.finfo(dtype).eps) ** (2 / 3)
+    return as_nonnegative("tolerance", default if given is None else given, dtype)
 
-    Raises:
-        ValueError: `points` is empty, not of two axes, or not finite; `tolerance` is negative.
-    """
 
-    points: Float[Array, "n d"]
-    tolerance: Float[Array, ""]
+class AbstractFiniteDomain(AbstractDomain):
+    """n actions, numbered from 0, each with d features that a kernel can compare."""
 
-    def __init__(self, points: Any, tolerance: Any = None) -> None:
-        self.points = as_floats("points", points, 2)
-        if self.points.shape[0] == 0:
-            raise ValueError("points: expected at least one action, got an empty domain")
-        dtype = self.points.dtype
-        default = float(jnp.finfo(dtype).eps) ** (2 / 3)
-        self.tolerance = as_nonnegative(
-            "tolerance", default if tolerance is None else tolerance, dtype
-        )
+    points: eqx.AbstractVar[Float[Array, "n d"]]
+    tolerance: eqx.AbstractVar[Float[Array, ""]]
 
     @property
     def size(self) -> int:
@@ -63,6 +56,41 @@ class FiniteDomain(AbstractDomain):
         """All points."""
         return self.points
 
+    def contains(self, action: Action) -> Bool[Array, ""]:
+        """Whether `action` is one of 0, ..., n - 1."""
+        action = jnp.asarray(action)
+        return (action >= 0) & (action < self.size)
+
+    def bag(self) -> "FiniteBag":
+        """An empty multiset: a count of zero for every action."""
+        return FiniteBag(jnp.zeros(self.size, jnp.int32))
+
+    def _best(self, values: Float[Array, " n"], key: PRNGKeyArray) -> Int[Array, ""]:
+        return pick(values >= jnp.max(values) - self.tolerance, key)
+
+
+class FiniteDomain(AbstractFiniteDomain):
+    """n actions, numbered from 0, each with d features that a kernel can compare.
+
+    Searches evaluate a score on all actions or all pairs at once. Among values within `tolerance`
+    of the best one the choice is uniform, so that the numbering of the actions never decides.
+
+    Args:
+        points: features, shape [n, d], n >= 1; their dtype is the dtype of all that follows.
+        tolerance: values closer than this count as ties (default: eps^(2/3) of the dtype, 4e-11 in
+            float64 and 2e-5 in float32, above the rounding of scores of order one).
+
+    Raises:
+        ValueError: `points` is empty, not of two axes, or not finite; `tolerance` is negative.
+    """
+
+    points: Float[Array, "n d"]
+    tolerance: Float[Array, ""]
+
+    def __init__(self, points: Any, tolerance: Any = None) -> None:
+        self.points = as_points(points)
+        self.tolerance = tolerance_of(tolerance, self.points.dtype)
+
     def argmax(
         self, score: Score, key: PRNGKeyArray, within: Bool[Array, " n"] | None = None
     ) -> Action:
@@ -80,7 +108,7 @@ class FiniteDomain(AbstractDomain):
         first_key, second_key = jr.split(key)
         # A row in proportion to its ties, then one of them: uniform with n draws instead of n^2.
         first = jr.categorical(first_key, jnp.log(jnp.sum(tied, axis=1).astype(table.dtype)))
-        return _index(first), _pick(tied[first], second_key)
+        return as_number(first), pick(tied[first], second_key)
 
     def maxmin(
         self,
@@ -115,19 +143,7 @@ class FiniteDomain(AbstractDomain):
         """An action drawn uniformly from the domain or from `within`."""
         if within is None:
             return jr.randint(key, (), 0, self.size, dtype=jnp.int32)
-        return _pick(within, key)
-
-    def contains(self, action: Action) -> Bool[Array, ""]:
-        """Whether `action` is one of 0, ..., n - 1."""
-        action = jnp.asarray(action)
-        return (action >= 0) & (action < self.size)
-
-    def bag(self) -> "FiniteBag":
-        """An empty multiset: a count of zero for every action."""
-        return FiniteBag(jnp.zeros(self.size, jnp.int32))
-
-    def _best(self, values: Float[Array, " n"], key: PRNGKeyArray) -> Int[Array, ""]:
-        return _pick(values >= jnp.max(values) - self.tolerance, key)
+        return pick(within, key)
 
 
 class FiniteBag(AbstractBag):
@@ -141,18 +157,19 @@ class FiniteBag(AbstractBag):
 
     def draw(self, key: PRNGKeyArray) -> Action:
         """An action in proportion to its count; the first one if the bag is empty."""
-        return _index(jr.categorical(key, jnp.log(self.counts.astype(jnp.float32))))
+        return as_number(jr.categorical(key, jnp.log(self.counts.astype(jnp.float32))))
 
 
 def _restrict(values: Float[Array, " n"], within: Bool[Array, " n"] | None) -> Float[Array, " n"]:
     return values if within is None else jnp.where(within, values, -jnp.inf)
 
 
-def _pick(candidates: Bool[Array, " n"], key: PRNGKeyArray) -> Int[Array, ""]:
+def pick(candidates: Bool[Array, " n"], key: PRNGKeyArray) -> Int[Array, ""]:
     """One of the candidates, uniformly at random."""
     draws = jr.uniform(key, candidates.shape, jnp.float32)
-    return _index(jnp.argmax(jnp.where(candidates, draws, -1.0)))
+    return as_number(jnp.argmax(jnp.where(candidates, draws, -1.0)))
 
 
-def _index(number: Int[Array, ""]) -> Int[Array, ""]:
+def as_number(number: Int[Array, ""]) -> Int[Array, ""]:
+    """The number of an action, in the dtype of all of them."""
     return number.astype(jnp.int32)

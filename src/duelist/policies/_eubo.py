@@ -1,11 +1,13 @@
 """EUBO: the pair whose better option is expected to be best."""
 
+import math
+
 import jax.numpy as jnp
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from duelist.belief import AbstractUtilityBelief
-from duelist.domains import AbstractDomain, Action
+from duelist.domains import AbstractDomain, Action, BoundedPairScore
 from duelist.policies._base import AbstractBeliefPolicy, Query, guided
 
 
@@ -26,7 +28,12 @@ class EUBO(AbstractBeliefPolicy):
             first, second = state.utilities(x, x2)
             return second + expected_improvement(first - second, state.deviation(x, x2))
 
-        return guided(self.domain, state).argmax_pair(expected_best, key)
+        def spread(x: Action, x2: Action) -> Float[Array, "..."]:
+            return state.deviation(x, x2) / math.sqrt(2 * math.pi)
+
+        # E max(f, f') <= max(m, m') + s / sqrt(2 pi), with equality where m = m'.
+        score = BoundedPairScore(expected_best, state.utility, spread)
+        return guided(self.domain, state).argmax_pair(score, key)
 
 
 def expected_improvement(

@@ -1,9 +1,10 @@
 """MaxInP: the plausible pair that is known least."""
 
+import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
 from duelist.belief import AbstractUtilityBelief
-from duelist.domains import AbstractDomain
+from duelist.domains import AbstractDomain, BoundedPairScore
 from duelist.policies._base import AbstractBeliefPolicy, Query, guided
 from duelist.policies._plausible import plausible
 
@@ -17,4 +18,7 @@ class MaxInP(AbstractBeliefPolicy):
     def ask(self, state: AbstractUtilityBelief, key: PRNGKeyArray) -> Query:
         """The most informative pair."""
         domain = guided(self.domain, state)
-        return domain.argmax_pair(state.width, key, plausible(domain, state).members)
+        width = BoundedPairScore(
+            state.width, lambda x: jnp.zeros_like(state.utility(x)), state.width
+        )
+        return domain.argmax_pair(width, key, plausible(domain, state).members)

@@ -1,0 +1,192 @@
+"""What a belief keeps of every action of a catalogue: utility, variances, and kernel rows.
+
+A search over n actions would otherwise compute n x m kernel values for every batch it looks at. The
+rows k(p, .) of the points compared are kept in slabs of fixed height, so that a new point copies
+one slab and the memory grows with the points.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import tinygp
+from jaxtyping import Array, Bool, Float, Int
+
+from duelist._checks import is_concrete
+from duelist.belief._broadcast import against, own
+
+SLAB = 128
+"""Rows per slab; searches compile once more for every slab."""
+
+
+_BLOCK = 8192
+
+
+class Step(NamedTuple):
+    """How one answer changed the posterior on the points.
+
+    Attributes:
+        worst: u with M + u u' the new M of the worst-case weights.
+        laplace: the same of the Laplace weights.
+        renewed: whether the Laplace weights were brought up to date, so that u is not all.
+    """
+
+    worst: Float[Array, " c"]
+    laplace: Float[Array, " c"]
+    renewed: Bool[Array, ""]
+
+
+class Items(eqx.Module):
+    """Everything of length n.
+
+    Attributes:
+        rows: k(p, x) for the points p compared (in their order) and all actions x.
+        prior: k(x, x).
+        utility: f_t(x).
+        variance: sigma_t(x)^2 with the worst-case weights.
+        laplace: sigma_t(x)^2 with the Laplace weights.
+    """
+
+    rows: tuple[Float[Array, "slab n"], ...]
+    prior: Float[Array, " n"]
+    utility: Float[Array, " n"]
+    variance: Float[Array, " n"]
+    laplace: Float[Array, " n"]
+
+    def reserve(self, places: int) -> "Items":
+        """With slabs for at least `places` rows."""
+        more = -(-places // SLAB) - len(self.rows)
+        *stacked, n = self.prior.shape
+        empty = tuple(jnp.zeros((*stacked, SLAB, n), self.prior.dtype) for _ in range(more))
+        return eqx.tree_at(lambda items: items.rows, self, self.rows + empty)
+
+    def with_rows(
+        self,
+        kernel: tinygp.kernels.Kernel,
+        features: Float[Array, "n d"],
+        points: Sequence[Float[Array, " d"]],
+        places: Sequence[Int[Array, ""]],
+    ) -> "Items":
+        """With the rows of these points at these places; a place known to be one slab copies it."""
+        rows = list(self.rows)
+        for point, place in zip(points, places, strict=True):
+            first, last = 0, len(rows)
+            if is_concrete(place):
+                first = min(int(place) // SLAB, last - 1)
+                last = first + 1
+            rows[first:last] = [
+                _with_row(kernel, slab, place - SLAB * (first + k), features, point)
+                for k, slab in enumerate(rows[first:last])
+            ]
+        return eqx.tree_at(lambda items: items.rows, self, tuple(rows))
+
+    def told(self, step: Step, w: Float[Array, " c"], laplace: Float[Array, "c c"]) -> "Items":
+        """After one answer, with the coefficients and the Laplace M that it left; O(n m).
+
+        O(n m^2) when the Laplace weights were renewed, which happens at growing intervals.
+        """
+        utility, variance, of_laplace = _updated(self, step, w, laplace)
+        return Items(self.rows, self.prior, utility, variance, of_laplace)
+
+    def products(self, vectors: Float[Array, "*shape 1 c"]) -> Float[Array, "*shape n"]:
+        """vectors @ rows; the axis of length one before the last is that of the actions."""
+        flat = jnp.reshape(vectors, (-1, vectors.shape[-1]))
+        total = _products(self.rows, flat)
+        return jnp.reshape(total, (*vectors.shape[:-2], self.prior.shape[0]))
+
+
+def prior_items(kernel: tinygp.kernels.Kernel, features: Float[Array, "n d"]) -> Items:
+    """Before any answer."""
+    prior = own(kernel, features)
+    return Items((), prior, jnp.zeros_like(prior), prior, prior)
+
+
+def items_of(
+    kernel: tinygp.kernels.Kernel,
+    features: Float[Array, "n d"],
+    points: Float[Array, "m d"],
+    *,
+    w: Float[Array, " c"],
+    worst: Float[Array, "c c"],
+    laplace: Float[Array, "c c"],
+) -> Items:
+    """From scratch for the m points in use and the posterior on them; O(n m^2)."""
+    items = prior_items(kernel, features)
+    slabs = [points[k : k + SLAB] for k in range(0, points.shape[0], SLAB)]
+    if not slabs:
+        return items
+    rows = tuple(_slab(kernel, slab, features) for slab in slabs)
+    (utility,) = _products(rows, w[None, :])
+    variance, curved = (items.prior - _quadratic(rows, each) for each in (worst, laplace))
+    return Items(rows, items.prior, utility, variance, curved)
+
+
+@eqx.filter_jit
+def _slab(
+    kernel: tinygp.kernels.Kernel, points: Float[Array, "m d"], features: Float[Array, "n d"]
+) -> Float[Array, "slab n"]:
+    """k(p, x) for a slab of points, zero beyond them."""
+    return jnp.pad(against(kernel, points, features), [(0, SLAB - points.shape[0]), (0, 0)])
+
+
+@eqx.filter_jit
+def _with_row(
+    kernel: tinygp.kernels.Kernel,
+    slab: Float[Array, "slab n"],
+    place: Int[Array, ""],
+    features: Float[Array, "n d"],
+    point: Float[Array, " d"],
+) -> Float[Array, "slab n"]:
+    """The slab with k(point, .) as its row `place`; as it was if it has no such row."""
+    here = jnp.arange(slab.shape[0], dtype=jnp.int32) == place
+    row = against(kernel, features, point[None, :])[:, 0]
+    return jnp.where(here[:, None], row[None, :], slab)
+
+
+@eqx.filter_jit
+def _updated(
+    items: Items, step: Step, w: Float[Array, " c"], laplace: Float[Array, "c c"]
+) -> tuple[Float[Array, " n"], Float[Array, " n"], Float[Array, " n"]]:
+    """Utility and both variances."""
+    worst, curved, utility = _products(items.rows, jnp.stack([step.worst, step.laplace, w]))
+    renewed = jax.lax.cond(
+        step.renewed,
+        lambda: items.prior - _quadratic(items.rows, laplace),
+        lambda: items.laplace - jnp.square(curved),
+    )
+    return utility, items.variance - jnp.square(worst), renewed
+
+
+def _products(
+    rows: tuple[Float[Array, "slab n"], ...], vectors: Float[Array, "q c"]
+) -> Float[Array, "q n"]:
+    """vectors @ rows, slab by slab; places beyond the slabs are not in use."""
+    parts = [vectors[:, k * SLAB : (k + 1) * SLAB] for k in range(len(rows))]
+    terms = [
+        jnp.matmul(part, slab[: part.shape[1]], precision=jax.lax.Precision.HIGHEST)
+        for part, slab in zip(parts, rows, strict=True)
+        if part.shape[1] > 0
+    ]
+    return sum(terms[1:], terms[0])
+
+
+@eqx.filter_jit
+def _quadratic(
+    rows: tuple[Float[Array, "slab n"], ...], explained: Float[Array, "c c"]
+) -> Float[Array, " n"]:
+    """k(x, P) M k(P, x) for every action, in blocks of actions."""
+    n = rows[0].shape[1]
+    block = min(n, _BLOCK)
+
+    def add(k: Array, total: Float[Array, " n"]) -> Float[Array, " n"]:
+        # The last block overlaps the one before it, for no slice reaches beyond the end.
+        begin = jnp.minimum(k * block, n - block)
+        part = tuple(jax.lax.dynamic_slice_in_dim(slab, begin, block, axis=1) for slab in rows)
+        values = jnp.concatenate(part)[: explained.shape[0]]
+        few = explained[: values.shape[0], : values.shape[0]]
+        squares = jnp.sum(values * (few @ values), axis=0)
+        return jax.lax.dynamic_update_slice_in_dim(total, squares, begin, axis=0)
+
+    return jax.lax.fori_loop(0, -(-n // block), add, jnp.zeros(n, explained.dtype))
