@@ -98,9 +98,9 @@ class Items(eqx.Module):
 
 
 def prior_items(kernel: tinygp.kernels.Kernel, features: Float[Array, "n d"]) -> Items:
-    """Before any answer."""
+    """Before any answer, with room for a first slab of rows."""
     prior = own(kernel, features)
-    return Items((), prior, jnp.zeros_like(prior), prior, prior)
+    return Items((), prior, jnp.zeros_like(prior), prior, prior).reserve(1)
 
 
 def items_of(

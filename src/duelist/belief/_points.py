@@ -29,7 +29,7 @@ from duelist.belief._fit import Fit, fit, objective, renewed
 from duelist.belief._gain import gain_of
 from duelist.belief._items import Items, Step, items_of
 from duelist.belief._path import Path, path, support_of
-from duelist.belief._places import Places, place, power_of_two, with_point
+from duelist.belief._places import Places, grown, place, power_of_two, with_point
 from duelist.domains import AbstractDomain, Action, Catalogue
 from duelist.links import AbstractLink
 
@@ -104,13 +104,13 @@ class PointBelief(AbstractFittedBelief):
             return self
         fields = (self.gram, self.explained, self.metric, self.answers, self.fit)
         stacked = self.number.ndim
-        grown = jax.tree.map(lambda x: grown(x, stacked, more), fields)
+        padded = jax.tree.map(lambda x: grown(x, stacked, more), fields)
         points = jnp.pad(self.points, [(0, 0)] * stacked + [(0, more), (0, 0)])
 
         return eqx.tree_at(
             lambda b: (b.points, b.gram, b.explained, b.metric, b.answers, b.fit),
             self,
-            (points, *grown),
+            (points, *padded),
         )
 
     def on(self, domain: AbstractDomain) -> "PointBelief":
