@@ -6,7 +6,7 @@
 BoTorch: PairwiseGP with a logit likelihood where there is one, hyper-parameters fitted after every
 answer by `fit_gpytorch_mll`, and the analytic expected utility of the best option, over pairs, by
 `optimize_acqf`; it recommends the best posterior mean among the points compared. Ours: the policies
-of bench_box_regret.py. Seconds are processor time: an ask of theirs is fit and optimisation, ours
+of box_regret.py. Seconds are processor time: an ask of theirs is fit and optimisation, ours
 a whole step.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 import jax
 import numpy as np
 from _boxes import PROBLEMS, Run, environment, header, row
-from bench_box_regret import measure
+from box_regret import measure
 
 from duelist.environments import BoxEnvironment
 

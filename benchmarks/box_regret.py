@@ -1,7 +1,7 @@
 """Regret on boxes: MaxMinLCB, EUBO, double Thompson sampling and chance on six test functions.
 
-    python benchmarks/bench_box_regret.py                      # 20 seeds, 200 duels
-    python benchmarks/bench_box_regret.py --seeds 3 --horizon 60 --problems branin
+    python benchmarks/box_regret.py                      # 20 seeds, 200 duels
+    python benchmarks/box_regret.py --seeds 3 --horizon 60 --problems branin
 
 All have the same belief: an RBF kernel of length scale 0.2 on the unit cube, a prior standard
 deviation of 2, bounds two Laplace deviations away in utility. Cumulative dueling regret is in units
