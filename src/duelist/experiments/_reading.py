@@ -149,7 +149,8 @@ _TUNING: Final = (
     "Its grid holds λ = 0, for which the loss has no unique minimiser and for which 0.01 stands in "
     "ours, and the released configurations hold values outside the grid. Tuning on few runs "
     "favours settings that were lucky: where an algorithm settles early its regret is small or "
-    "grows with every step, by chance, and a few seeds of large regret decide a mean (see the dots above)."
+    "grows with every step, by chance, and a few seeds of large regret decide a mean (see the dots "
+    "above)."
 )
 _COST: Final = (
     "**Cost.** The released code recomputes the posterior from the whole history for all pairs at "
