@@ -102,6 +102,19 @@ def test_the_pull_is_linear_in_the_counts(name, h, yes, no):
         assert both == pytest.approx(expected, rel=1e-9, abs=1e-14 * (1 + size))
 
 
+@every_link
+def test_what_an_answer_tells_about_a_difference(name):
+    """Its divergence from a fair coin, and its Fisher information, by their definitions."""
+    with jax.enable_x64(True):
+        h = jnp.linspace(-6, 6, 121)
+        p, _ = REFERENCE[name]
+        yes, no = p(np.asarray(h)), p(-np.asarray(h))
+        divergence = yes * np.log(2 * yes) + no * np.log(2 * no)
+        np.testing.assert_allclose(LINKS[name].divergence(h), divergence, rtol=1e-9, atol=1e-15)
+        slope = np.asarray(LINKS[name].slope(h))
+        np.testing.assert_allclose(LINKS[name].fisher(h), slope**2 / (yes * no), rtol=1e-9)
+
+
 @pytest.mark.parametrize("name", ["logistic", "probit"])
 def test_the_tails_are_finite_and_right(x64, name):
     """Where exp(-h) underflows or overflows: the asymptotic forms."""

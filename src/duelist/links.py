@@ -44,6 +44,15 @@ class AbstractLink(eqx.Module):
     def curvature(self, h: Float[Array, "..."]) -> Float[Array, "..."]:
         """-d^2 log s(h) / dh^2, the weight of an answer in the Hessian; never negative."""
 
+    def divergence(self, h: Float[Array, "..."]) -> Float[Array, "..."]:
+        """KL(s(h) || 1/2), what an answer tells apart h from 0 by; cancels where h is near 0."""
+        yes, no = self.probability(h), self.probability(-h)
+        return math.log(2) - yes * self.loss(h) - no * self.loss(-h)
+
+    def fisher(self, h: Float[Array, "..."]) -> Float[Array, "..."]:
+        """s'(h)^2 / (s(h) s(-h)), the Fisher information of one answer."""
+        return self.slope(h) ** 2 / (self.probability(h) * self.probability(-h))
+
     def probabilities(self, f: Float[Array, " n"]) -> Float[Array, "n n"]:
         """s(f_i - f_j) for all pairs."""
         return self.probability(f[:, None] - f[None, :])
@@ -93,6 +102,17 @@ class Logistic(AbstractLink):
     def curvature(self, h: Float[Array, "..."]) -> Float[Array, "..."]:
         """s(h) s(-h), the same as the slope."""
         return self.slope(h)
+
+    def divergence(self, h: Float[Array, "..."]) -> Float[Array, "..."]:
+        """log 2 - log(1 + e) - |h| s(-|h|) with e = exp(-|h|), for widths of all pairs need it."""
+        size = jnp.abs(h)
+        e = jnp.exp(-size)
+        return math.log(2) - jnp.log(1 + e) - size * (e / (1 + e))
+
+    def fisher(self, h: Float[Array, "..."]) -> Float[Array, "..."]:
+        """s(h) s(-h), with the one exponential that `divergence` has too."""
+        e = jnp.exp(-jnp.abs(h))
+        return e / (1 + e) ** 2
 
     def probabilities(self, f: Float[Array, " n"]) -> Float[Array, "n n"]:
         """s(f_i - f_j) = e_i / (e_i + e_j) with e = exp(f): n exponentials instead of n^2."""

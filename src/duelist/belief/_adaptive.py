@@ -245,10 +245,8 @@ def steepness(link: AbstractLink, h: Float[Array, "*shape"]) -> Float[Array, "*s
     size = jnp.abs(h)
     small = size < _SMALL
     safe = jnp.where(small, 1, size)
-    p, q = link.probability(safe), link.probability(-safe)
-    divergence = jnp.log(2.0).astype(h.dtype) - p * link.loss(safe) - q * link.loss(-safe)
-    information = link.slope(safe) ** 2 / (p * q)
-    return jnp.where(small, 1, jnp.maximum(2 * divergence / (safe**2 * information), 1))
+    ratio = 2 * link.divergence(safe) / (safe**2 * link.fisher(safe))
+    return jnp.where(small, 1, jnp.maximum(ratio, 1))
 
 
 _SMALL = 0.05
@@ -264,10 +262,12 @@ def _told(
     def learn(one: AbstractFittedBelief) -> tuple[AbstractFittedBelief, Float[Array, ""]]:
         member = eqx.combine(one, rest)
         forecast = _log_forecast(belief.link, member, query, answer)
-        return eqx.filter(member.tell(query, answer), eqx.is_array), forecast
+        told = eqx.filter(member.tell(query, answer), eqx.is_array)
+        return jax.tree.map(lambda new, old: None if new is old else new, told, one), forecast
 
     # One after the other, so that none waits for the slowest fit of all.
-    arrays, forecasts = jax.lax.map(learn, arrays)
+    changed, forecasts = jax.lax.map(learn, arrays)
+    arrays = eqx.combine(changed, arrays)
     members = eqx.combine(arrays, rest)
     due = members.count[0] >= belief.next_refresh
     evidence = jax.lax.cond(
