@@ -237,7 +237,7 @@ def _step(
         answers=answer,
         recommended=recommended,
         regret=regret(environment, query, recommended),
-        newton_steps=sum((jnp.sum(f.steps) for f in fits), jnp.zeros((), jnp.int32)),
+        newton_steps=sum((jnp.sum(f.steps, dtype=jnp.int32) for f in fits), jnp.zeros((), jnp.int32)),
         converged=jnp.all(jnp.array([True, *(jnp.all(f.converged) for f in fits)])),
     )
 

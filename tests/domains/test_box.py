@@ -43,7 +43,8 @@ def test_features_are_the_unit_cube(x64):
     np.testing.assert_array_equal(x[1], domain.upper)
     np.testing.assert_allclose(domain.features(x), z, atol=1e-6)
     np.testing.assert_allclose(domain.features(x[4]), z[4], atol=1e-6)
-    assert np.all((np.asarray(x) >= domain.lower) & (np.asarray(x) <= domain.upper))
+    lower, upper = np.asarray(domain.lower), np.asarray(domain.upper)
+    assert np.all((np.asarray(x) >= lower) & (np.asarray(x) <= upper))
 
 
 def test_probes_lie_in_the_cube_with_its_corners(box):

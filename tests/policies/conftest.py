@@ -12,9 +12,12 @@ from duelist.belief import LogUCB1Belief, RidgeBelief, TableBelief
 from duelist.domains import FiniteDomain
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def compiled_tell() -> Iterator[None]:
-    """`tell` of the beliefs under `jit`, so that all policies share one program per shape."""
+    """`tell` of the beliefs under `jit`, so that all policies share one program per shape.
+
+    For this package only: other tests of the process want the errors of a plain `tell`.
+    """
     with pytest.MonkeyPatch.context() as patch:
         for kind in (TableBelief, RidgeBelief, LogUCB1Belief):
             patch.setattr(kind, "tell", _compiled(kind.tell))

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import tinygp
-from jaxtyping import Array, Bool
+from jaxtyping import Array
 
 from duelist._checks import check_choice, check_count, check_instance
 from duelist.domains._mixed_alternating import AlternatingDomain
@@ -108,7 +108,7 @@ def mixed_kernel(
 def _check_constraint(encoding: Encoding, constraint: Constraint) -> None:
     """Raise a TypeError unless the constraint can be traced and gives a boolean per action."""
 
-    def allowed(actions: Array) -> Bool[Array, "..."]:
+    def allowed(actions: Array) -> Any:
         return constraint(encoding.view(actions))
 
     several = jnp.broadcast_to(encoding.low, (3, encoding.low.size))

@@ -114,7 +114,7 @@ class Integer(AbstractParameter):
 
     def encode(self, name: str, value: Any) -> float:
         """The number itself."""
-        number = _within(name, _number(name, value), self.low, self.high)
+        number = _within(name, _number(name, value), *self.bounds)
         if number != round(number):
             raise ValueError(f"{name}: expected an integer, got {value!r}")
         return number
@@ -228,7 +228,7 @@ def _number(name: str, value: Any) -> float:
 
 def _within(name: str, number: float, low: float, high: float) -> float:
     if not low <= number <= high:
-        raise ValueError(f"{name}: expected a number from {low} to {high}, got {number!r}")
+        raise ValueError(f"{name}: expected a number from {low:g} to {high:g}, got {number:g}")
     return number
 
 
