@@ -71,6 +71,10 @@ class AdaptiveBelief(AbstractUtilityBelief):
         answer = as_answer(answer, self.evidence.dtype)
         return _told(self.with_room(), query, answer)
 
+    def expecting(self, query: tuple[Action, ...]) -> "AdaptiveBelief":
+        """Every member expects the query; the evidence, which is what was answered, stays."""
+        return _expecting(self.with_room(), self._first.as_query(query))
+
     def with_room(self, answers: int = 1) -> "AdaptiveBelief":
         """The same belief with room for so many more answers, see the members'."""
         return dataclasses.replace(self, members=self.members.with_room(answers))
@@ -277,6 +281,12 @@ def _told(
     )
     following = jnp.where(due, next_refresh(members.count[0]), belief.next_refresh)
     return dataclasses.replace(belief, members=members, evidence=evidence, next_refresh=following)
+
+
+@eqx.filter_jit
+def _expecting(belief: AdaptiveBelief, query: tuple[Action, ...]) -> AdaptiveBelief:
+    members = eqx.filter_vmap(lambda member: member.expecting(query))(belief.members)
+    return dataclasses.replace(belief, members=members)
 
 
 def _log_forecast(

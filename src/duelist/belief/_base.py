@@ -24,6 +24,19 @@ class AbstractBelief(eqx.Module):
         """The belief after one more answer: 1 for yes, 0 for no, between them for partly yes."""
 
     @abc.abstractmethod
+    def expecting(self, query: tuple[Action, ...]) -> "AbstractBelief":
+        """What to ask by while `query` is with a judge: as if the answer were what is expected.
+
+        A pending query is told to a copy of the belief, with its own forecast for an answer. Such
+        an answer pulls the estimate nowhere, so estimate, evidence, gain and count stay as they
+        are, and only widths shrink: these depend on what was asked, not on what was answered
+        (GP-BUCB; Desautels, Krause and Burdick 2014).
+
+        The copy is for asking only. Nothing that is said of the bounds, no probability either, is
+        said of those of the copy; the belief itself learns by `tell`, when and if an answer comes.
+        """
+
+    @abc.abstractmethod
     def utility(self, x: Action) -> Float[Array, "..."]:
         """The estimated utility."""
 
@@ -57,6 +70,10 @@ class AbstractUtilityBelief(AbstractBelief):
     @abc.abstractmethod
     def tell(self, query: tuple[Action, ...], answer: Any) -> "AbstractUtilityBelief":
         """The belief after one more answer."""
+
+    @abc.abstractmethod
+    def expecting(self, query: tuple[Action, ...]) -> "AbstractUtilityBelief":
+        """What to ask by while `query` is with a judge."""
 
     @property
     @abc.abstractmethod

@@ -48,6 +48,10 @@ class AbstractFittedBelief(AbstractUtilityBelief):
         """The belief after one more answer."""
 
     @abc.abstractmethod
+    def expecting(self, query: tuple[Action, ...]) -> "AbstractFittedBelief":
+        """What to ask by while `query` is with a judge: both variances shrink."""
+
+    @abc.abstractmethod
     def with_room(self, answers: int = 1) -> "AbstractFittedBelief":
         """The same belief with room for so many more answers: `tell` keeps its shapes for them."""
 

@@ -37,6 +37,10 @@ class IndependentBelief(AbstractDirectBelief):
         asked, yes = self.asked.at[x].add(1), self.yes.at[x].add(answer)
         return IndependentBelief(self.delta, self.scale, asked, yes)
 
+    def expecting(self, query: tuple[Action, ...]) -> "IndependentBelief":
+        """Count the mean of the answers to the action, 1/2 where there are none, once more."""
+        return self.tell(query, self.probabilities[only_action(query, self.size)])
+
     @property
     def size(self) -> int:
         """n, the number of actions."""

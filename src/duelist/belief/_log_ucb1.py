@@ -112,6 +112,17 @@ class LogUCB1Belief(AbstractDirectBelief):
             count=self.count + 1,
         )
 
+    def expecting(self, query: tuple[Action, ...]) -> "LogUCB1Belief":
+        """Count s(theta_t'x) as the answer and update the covariance; O(d^3)."""
+        x = only_action(query, self.size)
+        answer = Logistic().probability(self.answers.features[x] @ self.fit.f)
+        answers = self.answers.add((x,), answer)
+        root = jnp.eye(self.covariance.shape[0], dtype=self.covariance.dtype)
+        precision = answers.square() / self.constants.noise
+        return dataclasses.replace(
+            self, answers=answers, covariance=posterior_covariance(root, precision)
+        )
+
     @property
     def size(self) -> int:
         """n, the number of actions."""

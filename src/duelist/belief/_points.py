@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -136,12 +136,32 @@ class PointBelief(AbstractFittedBelief):
         before = self.with_room()
         without = dataclasses.replace(before, items=None)
         after, step, places = _told(without, actions, as_answer(answer, self.gram.dtype))
-        if before.items is None:
-            return after
+        return after.with_items(before.items, actions, places, step)
+
+    def expecting(self, query: tuple[Action, ...]) -> "PointBelief":
+        """Both M updated by rank one, the answer counted as s(h_t); O(c^2).
+
+        The points of the query take places like those of an answer.
+        """
+        actions = self.as_query(query)
+        before = self.with_room()
+        after, step, places = _expecting(dataclasses.replace(before, items=None), actions)
+        return after.with_items(before.items, actions, places, step)
+
+    def with_items(
+        self,
+        items: Items | None,
+        actions: tuple[Action, ...],
+        places: tuple[Int[Array, ""], ...],
+        step: Step,
+    ) -> "PointBelief":
+        """This belief with the `items` of the one before, moved on by `step`."""
+        if items is None:
+            return self
         features = [self.domain.features(x) for x in actions]
-        rows = before.items.with_rows(self.kernel, self.domain.probes(), features, places)
-        items = rows.told(step, after.fit.w, after.metric.explained)
-        return dataclasses.replace(after, items=items)
+        rows = items.with_rows(self.kernel, self.domain.probes(), features, places)
+        told = rows.told(step, self.fit.w, self.metric.explained)
+        return dataclasses.replace(self, items=told)
 
     def as_query(self, query: tuple[Action, ...]) -> tuple[Action, ...]:
         """`query` as actions of the domain, as many as an answer is about."""
@@ -162,10 +182,9 @@ class PointBelief(AbstractFittedBelief):
             self, points=places.points, number=places.number, gram=places.gram
         )
 
-    def problem(self, answers: AbstractAnswers | None = None) -> PointProblem:
+    def problem(self) -> PointProblem:
         """The objective that the fit minimises."""
-        answers = self.answers if answers is None else answers
-        return PointProblem(answers, self.link, self.gram, self.constants.lam)
+        return PointProblem(self.answers, self.link, self.gram, self.constants.lam)
 
     def compared(self) -> tuple[Float[Array, "c d"], Float[Array, " c"]]:
         """`points`, and f_t there."""
@@ -295,39 +314,78 @@ class PointBelief(AbstractFittedBelief):
         return aligned(a, b)
 
 
-@eqx.filter_jit
-def _told(
-    belief: PointBelief, query: tuple[Action, ...], answer: Float[Array, ""]
-) -> tuple[PointBelief, Step, tuple[Int[Array, ""], ...]]:
-    """`tell` for a belief that has room, how it changed M, and the places of the points."""
+class _Asked(NamedTuple):
+    """A query in terms of the points: its places, its row d of D, K d, and h_t."""
+
+    places: tuple[Int[Array, ""], ...]
+    row: Float[Array, " c"]
+    column: Float[Array, " c"]
+    h: Float[Array, ""]
+
+
+def _asked(belief: PointBelief, query: tuple[Action, ...]) -> tuple[PointBelief, _Asked]:
+    """The belief with places for the points of the query, and the query."""
     features = [belief.domain.features(x) for x in query]
     informs = jnp.array(True) if len(query) == 1 else ~same(features[0], features[1])
     for point in features:
         belief = belief.added(point, informs)
     slots = tuple(place(belief.points, belief.number, point)[0] for point in features)
-    lam, noise, count = belief.constants.lam, belief.constants.noise, belief.count + 1
     row = signed_row(slots, belief.capacity, belief.gram.dtype)
     column = belief.gram @ row
-    h = column @ belief.fit.w
+    return belief, _Asked(slots, row, column, column @ belief.fit.w)
+
+
+def _counted(
+    belief: PointBelief, asked: _Asked, answer: Float[Array, ""]
+) -> tuple[PointBelief, Step, Float[Array, ""]]:
+    """The belief with one more answer in its counts and both M, how M changed, and sigma^2."""
+    slots, row, column, h = asked
+    lam, noise = belief.constants.lam, belief.constants.noise
     weight = answer * belief.link.curvature(h) + (1 - answer) * belief.link.curvature(-h)
     worst, variance = rank_one_more(belief.explained, row, column, noise)
     curved, _ = rank_one_more(belief.metric.explained, row, column, lam / weight)
-    explained = belief.explained + worst[:, None] * worst[None, :]
-    laplace = belief.metric.explained + curved[:, None] * curved[None, :]
-    residual = belief.fit.residual + belief.link.pull(h, answer, 1 - answer) / lam * row
-    problem = belief.problem(belief.answers.add(slots, answer))
-    fitted, metric = fit(problem, PointMetric(laplace), belief.fit.w, residual, belief.tolerance)
+    counted = dataclasses.replace(
+        belief,
+        answers=belief.answers.add(slots, answer),
+        explained=belief.explained + worst[:, None] * worst[None, :],
+        metric=PointMetric(belief.metric.explained + curved[:, None] * curved[None, :]),
+    )
+    return counted, Step(worst, curved, jnp.array(False)), variance
+
+
+@eqx.filter_jit
+def _expecting(
+    belief: PointBelief, query: tuple[Action, ...]
+) -> tuple[PointBelief, Step, tuple[Int[Array, ""], ...]]:
+    """`expecting` for a belief that has room, how it changed M, and the places of the points."""
+    belief, asked = _asked(belief, query)
+    belief, step, _ = _counted(belief, asked, belief.link.probability(asked.h))
+    fitted = dataclasses.replace(belief.fit, f=belief.gram @ belief.fit.w)
+    return dataclasses.replace(belief, fit=fitted), step, asked.places
+
+
+@eqx.filter_jit
+def _told(
+    belief: PointBelief, query: tuple[Action, ...], answer: Float[Array, ""]
+) -> tuple[PointBelief, Step, tuple[Int[Array, ""], ...]]:
+    """`tell` for a belief that has room, how it changed M, and the places of the points."""
+    belief, asked = _asked(belief, query)
+    belief, step, variance = _counted(belief, asked, answer)
+    lam, noise, count = belief.constants.lam, belief.constants.noise, belief.count + 1
+    pull = belief.link.pull(asked.h, answer, 1 - answer) / lam
+    residual = belief.fit.residual + pull * asked.row
+    problem, laplace = belief.problem(), belief.metric
+    fitted, metric = fit(problem, laplace, belief.fit.w, residual, belief.tolerance)
 
     def scratch() -> tuple[Float[Array, "c c"], PointMetric]:
         new = explained_by(problem.answers.square() / noise, problem.gram)
-        kept = jnp.where(jnp.all(jnp.isfinite(new)), new, explained)
+        kept = jnp.where(jnp.all(jnp.isfinite(new)), new, belief.explained)
         return kept, renewed(problem, fitted.f, metric)[0]
 
     due = count >= belief.next_refresh
-    explained, metric = jax.lax.cond(due, scratch, lambda: (explained, metric))
+    explained, metric = jax.lax.cond(due, scratch, lambda: (belief.explained, metric))
     told = dataclasses.replace(
         belief,
-        answers=problem.answers,
         fit=fitted,
         explained=explained,
         metric=metric,
@@ -335,4 +393,5 @@ def _told(
         count=count,
         next_refresh=jnp.where(due, next_refresh(count), belief.next_refresh),
     )
-    return told, Step(worst, curved, jnp.any(metric.explained != laplace)), slots
+    changed = jnp.any(metric.explained != laplace.explained)
+    return told, step._replace(renewed=changed), asked.places

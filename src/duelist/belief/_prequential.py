@@ -58,8 +58,20 @@ class PrequentialBelief(AbstractUtilityBelief):
 
     def tell(self, query: tuple[Action, ...], answer: Any) -> "PrequentialBelief":
         """Score the forecast of the answer, let the table learn it, and shrink the region."""
-        table = self.table.tell(query, answer)
-        loss = self.forecast_loss + self._surprise(query, as_answer(answer, self.gram.dtype))
+        answer = as_answer(answer, self.gram.dtype)
+        return self._shrunk(self.table.tell(query, answer), query, answer)
+
+    def expecting(self, query: tuple[Action, ...]) -> "PrequentialBelief":
+        """The region shrunk by the answer s(h_t), which promises nothing."""
+        query = self.table.as_query(query)
+        x, x2 = query if len(query) == 2 else (query[0], None)
+        expected = self.link.probability(self.difference(x, x2))
+        return self._shrunk(self.table.expecting(query), query, expected)
+
+    def _shrunk(
+        self, table: TableBelief, query: tuple[Action, ...], answer: Float[Array, ""]
+    ) -> "PrequentialBelief":
+        loss = self.forecast_loss + self._surprise(query, answer)
         told = dataclasses.replace(self, table=table, forecast_loss=loss)
         turn = jnp.left_shift(1, table.count % _PENALTIES).astype(loss.dtype)
         problem = told.problem._replace(lam=turn * self.constants.lam)

@@ -71,6 +71,16 @@ class RidgeBelief(AbstractDirectBelief):
             next_refresh=following,
         )
 
+    def expecting(self, query: tuple[Action, ...]) -> "RidgeBelief":
+        """The covariance updated by rank one, the answer counted as the estimate; O(n^2)."""
+        x = only_action(query, self.size)
+        return dataclasses.replace(
+            self,
+            asked=self.asked.at[x].add(1),
+            yes=self.yes.at[x].add(self.values[x]),
+            covariance=rank_one(self.covariance, (x,), self.noise),
+        )
+
     def _solved(
         self,
         asked: Float[Array, " n"],

@@ -97,7 +97,7 @@ class TableBelief(AbstractFittedBelief):
         gain = self.gain + gain_of(variance(self.covariance, *_pair(query)), self.constants.noise)
         covariance = rank_one(self.covariance, query, self.constants.noise)
         problem = self._problem(answers)
-        metric, residual = self._after(query, answer)
+        metric, residual = self.after(query, answer)
         fitted, metric = fit(problem, metric, self.fit.w, residual, self.tolerance)
         covariance, metric, following = self._refreshed(problem, fitted, covariance, metric, count)
         return dataclasses.replace(
@@ -112,6 +112,10 @@ class TableBelief(AbstractFittedBelief):
             next_refresh=following,
         )
 
+    def expecting(self, query: tuple[Action, ...]) -> "TableBelief":
+        """Both covariances updated by rank one, the answer counted as s(h_t); O(n^2)."""
+        return _expecting(self, self.as_query(query))
+
     def with_room(self, answers: int = 1) -> "TableBelief":
         """The same: there is always room, for all actions have their place."""
         del answers
@@ -120,7 +124,7 @@ class TableBelief(AbstractFittedBelief):
     def _problem(self, answers: AbstractAnswers) -> Problem:
         return Problem(answers, self.link, self.gram, self.factor, self.constants.lam)
 
-    def _after(
+    def after(
         self, query: tuple[Action, ...], answer: Float[Array, ""]
     ) -> tuple[Metric, Float[Array, " n"]]:
         """The metric and the residual that a new answer makes, at the estimate before it."""
@@ -220,6 +224,18 @@ class TableBelief(AbstractFittedBelief):
         if len(query) != expected:
             raise ValueError(f"query: expected a tuple of {expected} action(s), got {query!r}")
         return tuple(as_index("query", x, self.gram.shape[-1]) for x in query)
+
+
+@eqx.filter_jit
+def _expecting(belief: TableBelief, query: tuple[Action, ...]) -> TableBelief:
+    row = signed_row(query, belief.gram.shape[0], belief.gram.dtype)
+    answer = belief.link.probability(row @ belief.fit.f)
+    return dataclasses.replace(
+        belief,
+        answers=belief.answers.add(query, answer),
+        covariance=rank_one(belief.covariance, query, belief.constants.noise),
+        metric=belief.after(query, answer)[0],
+    )
 
 
 def prior(
