@@ -11,6 +11,7 @@ from duelist.policies._maxinp import MaxInP as MaxInP
 from duelist.policies._maxminlcb import MaxMinLCB as MaxMinLCB
 from duelist.policies._maxminlcb import MaxMinUCB as MaxMinUCB
 from duelist.policies._multisbm import MultiSBM as MultiSBM
+from duelist.policies._parallel import ask_many as ask_many
 from duelist.policies._plausible import plausible as plausible
 from duelist.policies._random import RandomDuel as RandomDuel
 from duelist.policies._random import RandomRating as RandomRating

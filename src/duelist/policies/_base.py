@@ -21,7 +21,10 @@ Answer: TypeAlias = Bool[Array, ""] | Float[Array, ""] | bool | int | float
 
 
 class AbstractPolicy(eqx.Module):
-    """Which query to ask next: `init`, then `ask` and `tell` in turn, `recommend` at any time."""
+    """Which query to ask next: `init`, then `ask` and `tell` in turn, `recommend` at any time.
+
+    With several judges `ask_many` asks; queries that wait for their answer enter by `expect`.
+    """
 
     domain: eqx.AbstractVar[AbstractDomain]
 
@@ -39,6 +42,14 @@ class AbstractPolicy(eqx.Module):
     @abc.abstractmethod
     def tell(self, state: State, query: Query, answer: Answer) -> State:
         """The state after the answer to `query`, which need not be one that was asked for."""
+
+    @abc.abstractmethod
+    def expect(self, state: State, query: Query) -> State:
+        """The state to ask by while `query` is with a judge; see `AbstractBelief.expecting`.
+
+        What `tell` does besides learning from the answer, it does too. The state that answers are
+        told to is another one: see `ask_many`.
+        """
 
     @abc.abstractmethod
     def recommend(self, state: State, key: PRNGKeyArray) -> Action:
@@ -67,6 +78,10 @@ class AbstractBeliefPolicy(AbstractPolicy):
     def tell(self, state: AbstractBelief, query: Query, answer: Answer) -> AbstractBelief:
         """The belief after the answer."""
         return state.tell(query, answer)
+
+    def expect(self, state: AbstractBelief, query: Query) -> AbstractBelief:
+        """The belief that expects the query."""
+        return state.expecting(query)
 
     def recommend(self, state: AbstractBelief, key: PRNGKeyArray) -> Action:
         """The action of the highest estimated utility."""

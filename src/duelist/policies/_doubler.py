@@ -69,7 +69,15 @@ class Doubler(AbstractPolicy):
 
     def tell(self, state: DoublerState, query: Query, answer: Answer) -> DoublerState:
         """Collect the challenger; at the end of an epoch the collection becomes L."""
-        belief = state.belief.tell(query, answer)
+        return self._collected(state, state.belief.tell(query, answer), query)
+
+    def expect(self, state: DoublerState, query: Query) -> DoublerState:
+        """Collect the challenger, as after the answer."""
+        return self._collected(state, state.belief.expecting(query), query)
+
+    def _collected(
+        self, state: DoublerState, belief: AbstractUtilityBelief, query: Query
+    ) -> DoublerState:
         chosen, step = state.chosen.add(query[0]), state.step + 1
         ends = step >= state.length
         begin = (chosen, self.domain.bag(), jnp.zeros_like(step), 2 * state.length)

@@ -46,6 +46,10 @@ class MultiSBM(AbstractPolicy):
         """The second action of the query is the next reference."""
         return MultiSBMState(state.belief.tell(query, answer), query[1])
 
+    def expect(self, state: MultiSBMState, query: Query) -> MultiSBMState:
+        """As after the answer, the second action is the next reference."""
+        return MultiSBMState(state.belief.expecting(query), query[1])
+
     def recommend(self, state: MultiSBMState, key: PRNGKeyArray) -> Action:
         """The action of the highest estimated utility."""
         return guided(self.domain, state.belief).argmax(state.belief.utility, key)

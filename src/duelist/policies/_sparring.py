@@ -62,6 +62,15 @@ class Sparring(AbstractPolicy):
             second=_unless(same, state.second, state.second.tell((x2,), 1 - won)),
         )
 
+    def expect(self, state: SparringState, query: Query) -> SparringState:
+        """Each player expects to be told of its own action."""
+        x, x2 = query
+        same = jnp.all(jnp.asarray(x) == jnp.asarray(x2))
+        return SparringState(
+            first=_unless(same, state.first, state.first.expecting((x,))),
+            second=_unless(same, state.second, state.second.expecting((x2,))),
+        )
+
     def recommend(self, state: SparringState, key: PRNGKeyArray) -> Action:
         """The action that the two players together think most of."""
         domain = guided(self.domain, state.first)
