@@ -46,6 +46,9 @@ class Scripted(AbstractPolicy):
     def tell(self, state: Any, query: Any, answer: Any) -> Any:
         return state[0] + 1, query[0]
 
+    def expect(self, state: Any, query: Any) -> Any:
+        return state[0] + 1, state[1]
+
     def recommend(self, state: Any, key: Any) -> Any:
         return state[1]
 
@@ -65,8 +68,32 @@ class Drawn(AbstractPolicy):
     def tell(self, state: Any, query: Any, answer: Any) -> Any:
         return jnp.where(answer, query[0], query[1])
 
+    def expect(self, state: Any, query: Any) -> Any:
+        return state
+
     def recommend(self, state: Any, key: Any) -> Any:
         return state
+
+
+class Counter(AbstractPolicy):
+    """Asks (the answers told, the queries expected), and recommends the answers told."""
+
+    domain: FiniteDomain
+
+    def init(self, key: Any) -> Any:
+        return jnp.zeros(2, jnp.int32)
+
+    def ask(self, state: Any, key: Any) -> Any:
+        return tuple(state)
+
+    def tell(self, state: Any, query: Any, answer: Any) -> Any:
+        return state.at[0].add(1)
+
+    def expect(self, state: Any, query: Any) -> Any:
+        return state.at[1].add(1)
+
+    def recommend(self, state: Any, key: Any) -> Any:
+        return state[0]
 
 
 def domain_of(n=3, dtype=np.float32):
@@ -140,6 +167,27 @@ def test_a_shorter_run_is_the_beginning_of_a_longer_one():
         assert_same(shorter, jax.tree.map(lambda x, h=horizon: x[:, :h], longest))
 
 
+def test_several_judges_are_asked_at_once_and_told_one_after_the_other():
+    """Three judges, the last round cut short; nothing that is expected reaches what is told."""
+    policy, judge = Counter(domain_of(9)), TableEnvironment(domain_of(9), [0.0] * 9)
+    trace = simulate(policy, judge, horizon=7, seeds=1, judges=3)
+    asked = [[0, 0], [0, 1], [0, 2], [3, 0], [3, 1], [3, 2], [6, 0]]
+    assert trace.queries.tolist() == [asked]
+    assert trace.recommended.tolist() == [[1, 2, 3, 4, 5, 6, 7]]
+
+
+def test_a_shorter_run_of_several_judges_is_the_beginning_of_a_longer_one():
+    """Also of one that ends within a round; and judges do not change what a script asks."""
+    policy = Drawn(domain_of())
+    longest = simulate(policy, judge_of(), horizon=9, seeds=2, judges=4)
+    for horizon in (2, 4, 7):
+        shorter = simulate(policy, judge_of(), horizon=horizon, seeds=2, judges=4)
+        assert_same(shorter, jax.tree.map(lambda x, h=horizon: x[:, :h], longest))
+    script = scripted((0, 1), (1, 2), (2, 0))
+    runs = [simulate(script, judge_of(), horizon=9, seeds=2, judges=j) for j in (1, 4)]
+    assert_same(*runs)
+
+
 def test_a_run_depends_on_its_own_seed_only():
     policy = Drawn(domain_of())
     four = simulate(policy, judge_of(), horizon=12, seeds=4)
@@ -188,6 +236,10 @@ def test_nothing_is_compiled_again():
     assert len(Scripted.traces) == before
     simulate(scripted((0, 1), (1, 2)), judge_of(), horizon=9, seeds=[0, 1])
     assert len(Scripted.traces) > before
+    simulate(scripted((0, 1), (1, 2)), judge_of(), horizon=12, seeds=[0, 1], judges=3)
+    before = len(Scripted.traces)
+    simulate(scripted((2, 1), (0, 0)), judge_of(), horizon=10, seeds=[4, 5], judges=3)
+    assert len(Scripted.traces) == before
 
 
 # ---- real policies ---------------------------------------------------------------------------
@@ -224,6 +276,8 @@ def test_says_when_a_fit_failed():
         (ValueError, {"horizon": 0}, "horizon: expected at least 1, got 0"),
         (TypeError, {"horizon": True}, "horizon: expected an integer, got True"),
         (TypeError, {"horizon": 2.5}, "horizon: expected an integer, got 2.5"),
+        (ValueError, {"judges": 0}, "judges: expected at least 1, got 0"),
+        (TypeError, {"judges": 1.0}, "judges: expected an integer, got 1.0"),
         (ValueError, {"seeds": 0}, "seeds: expected at least 1, got 0"),
         (ValueError, {"seeds": []}, "seeds: expected at least one seed, got none"),
         (ValueError, {"seeds": [0, -1]}, "seeds: expected at least 0, got -1"),

@@ -19,6 +19,7 @@ from duelist._checks import check_count, check_instance, check_seeds
 from duelist.belief import AbstractFittedBelief, Fit
 from duelist.environments import AbstractEnvironment
 from duelist.policies import AbstractPolicy, Query, State
+from duelist.policies._parallel import batch
 
 
 class Regret(NamedTuple):
@@ -69,8 +70,12 @@ def simulate(
     *,
     horizon: int,
     seeds: Sequence[int] | int = 1,
+    judges: int = 1,
 ) -> Trace:
     """Run `policy` against `environment` once per seed, for `horizon` answers.
+
+    With several judges the queries are asked in rounds of so many (`ask_many`) before the answers
+    to all of them are told, one after the other. The t-th entry of the trace is about answer t.
 
     Args:
         policy: what asks.
@@ -78,11 +83,12 @@ def simulate(
         horizon: T, the number of queries.
         seeds: the seeds themselves, or how many to take from 0; a run depends on its own seed
             only, and a shorter run is the beginning of a longer one.
+        judges: how many queries are asked at once.
 
     Returns:
         A `Trace` with leading axis [seeds].
     """
-    return _checked(policy, environment, horizon, seeds, _Axes())
+    return _checked(policy, environment, horizon, seeds, _Axes(), judges=judges)
 
 
 def sweep(
@@ -135,6 +141,8 @@ def _checked(
     horizon: int,
     seeds: Sequence[int] | int,
     axes: _Axes,
+    *,
+    judges: int = 1,
 ) -> Trace:
     check_instance("policy", policy, AbstractPolicy)
     check_instance("environment", environment, AbstractEnvironment)
@@ -142,10 +150,11 @@ def _checked(
     keys = jax.vmap(jr.key)(jnp.asarray(check_seeds(seeds), jnp.uint32))
     _check_leading("policies", policy if axes.policy else None, None)
     _check_leading("environments", environment if axes.environment else None, keys.shape[0])
-    capacity = 1 << (horizon - 1).bit_length()
-    steps = jnp.asarray(horizon, jnp.int32)
-    policy = _with_room(policy, capacity)
-    trace = _compiled(policy, environment, keys, steps=steps, capacity=capacity, axes=axes)
+    rounds = -(-horizon // check_count("judges", judges))
+    shape = (1 << (rounds - 1).bit_length(), judges)
+    policy = _with_room(policy, shape[0] * judges)
+    steps = jnp.asarray(rounds, jnp.int32)
+    trace = _compiled(policy, environment, keys, rounds=steps, shape=shape, axes=axes)
     time_axis = 2 if axes.policy else 1
     return jax.tree.map(lambda x: jax.lax.slice_in_dim(x, 0, horizon, axis=time_axis), trace)
 
@@ -176,8 +185,8 @@ def _compiled(
     environment: AbstractEnvironment,
     keys: Key[Array, " seeds"],
     *,
-    steps: Int[Array, ""],
-    capacity: int,
+    rounds: Int[Array, ""],
+    shape: tuple[int, int],
     axes: _Axes,
 ) -> Trace:
     arrays, rest = eqx.partition(environment, lambda x: axes.environment and eqx.is_array(x))
@@ -185,7 +194,7 @@ def _compiled(
     def over_seeds(policy: AbstractPolicy) -> Trace:
         def single(item: tuple[AbstractEnvironment, Array]) -> Trace:
             own, key = item
-            return run(policy, eqx.combine(own, rest), steps, key, capacity)
+            return run(policy, eqx.combine(own, rest), rounds, key, shape)
 
         return _each(single, (arrays, keys))
 
@@ -205,32 +214,46 @@ def _each(function: Callable[[Any], Trace], items: Any) -> Trace:
 def run(
     policy: AbstractPolicy,
     environment: AbstractEnvironment,
-    horizon: Int[Array, ""],
+    rounds: Int[Array, ""],
     key: PRNGKeyArray,
-    capacity: int,
+    shape: tuple[int, int],
 ) -> Trace:
-    """One run of at most `capacity` steps: the pure function that `simulate` compiles."""
+    """One run of at most `shape`, rounds and judges: the pure function that `simulate` compiles."""
     init_key, step_key = jr.split(key)
+    most, judges = shape
 
-    def step(t: Array, carry: tuple[State, Trace]) -> tuple[State, Trace]:
+    def round_of(r: Array, carry: tuple[State, Trace]) -> tuple[State, Trace]:
         state, trace = carry
-        state, record = _step(policy, environment, state, jr.fold_in(step_key, t))
-        return state, jax.tree.map(lambda rows, row: rows.at[t].set(row), trace, record)
+        steps = judges * r + jnp.arange(judges, dtype=jnp.int32)
+        keys = jax.vmap(lambda t: jr.split(jr.fold_in(step_key, t), 3))(steps)
+        queries = batch(policy, state, keys[:, 0])
+
+        def step(j: Array, carry: tuple[State, Trace]) -> tuple[State, Trace]:
+            state, trace = carry
+            state, record = _step(policy, environment, state, tuple(queries[j]), keys[j, 1:])
+            return state, jax.tree.map(lambda x, row: x.at[steps[j]].set(row), trace, record)
+
+        return jax.lax.fori_loop(0, judges, step, (state, trace))
 
     state = policy.init(init_key)
-    record = eqx.filter_eval_shape(_step, policy, environment, state, step_key)[1]
-    empty = jax.tree.map(lambda x: jnp.zeros((capacity, *x.shape), x.dtype), record)
-    return jax.lax.fori_loop(0, horizon, step, (state, empty))[1]
+    query = eqx.filter_eval_shape(policy.ask, state, step_key)
+    keys = jr.split(step_key)
+    record = eqx.filter_eval_shape(_step, policy, environment, state, query, keys)[1]
+    empty = jax.tree.map(lambda x: jnp.zeros((most * judges, *x.shape), x.dtype), record)
+    return jax.lax.fori_loop(0, rounds, round_of, (state, empty))[1]
 
 
 def _step(
-    policy: AbstractPolicy, environment: AbstractEnvironment, state: State, key: PRNGKeyArray
+    policy: AbstractPolicy,
+    environment: AbstractEnvironment,
+    state: State,
+    query: Query,
+    keys: Key[Array, "2"],
 ) -> tuple[State, Trace]:
-    ask_key, answer_key, recommend_key = jr.split(key, 3)
-    query = policy.ask(state, ask_key)
-    answer = environment.answer(query, answer_key)
+    """The answer to `query`, and what came of it."""
+    answer = environment.answer(query, keys[0])
     state = policy.tell(state, query, answer)
-    recommended = policy.recommend(state, recommend_key)
+    recommended = policy.recommend(state, keys[1])
     fits = [x for x in jax.tree.leaves(state, is_leaf=_is_fit) if _is_fit(x)]
     return state, Trace(
         queries=jnp.stack(query),
