@@ -164,7 +164,7 @@ def test_points_expect_what_a_table_expects(feedback, link, kind, tell_all):
         np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-6)
     assert float(after.gain) == float(few.gain)
     assert int(after.count) == int(few.count) == 2
-    np.testing.assert_array_equal(after.utility(ALL), few.utility(ALL))
+    np.testing.assert_allclose(after.utility(ALL), few.utility(ALL), rtol=0, atol=1e-14)
     features, utility = (np.asarray(x)[: int(after.number)] for x in after.compared())
     numbers = [int(np.abs(points() - row).sum(axis=1).argmin()) for row in features]
     assert len(set(numbers)) == int(after.number) > int(few.number)
