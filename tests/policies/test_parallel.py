@@ -14,7 +14,7 @@ from tests.policies import cases
 from tests.policies.test_contract import CASES, N, every_policy, queries_of, told
 
 from duelist.belief import adaptive_prior, independent_prior, point_prior, prior
-from duelist.domains import ALL, FiniteDomain
+from duelist.domains import ALL, Box, Catalogue, FiniteDomain
 from duelist.policies import UCB, Doubler, MaxInP, MaxMinLCB, MultiSBM, Sparring, ask_many
 from duelist.policies._parallel import batch
 
@@ -117,6 +117,23 @@ def test_a_pair_is_handed_out_until_it_is_the_better_known(x64_mode):
     policy = MaxInP(domain, state)
     batch = [{*pair} for pair in numbers(ask_many(policy, state, jr.key(0), 10))]
     assert batch == [{0, 1}] * 9 + [{0, 2}]
+
+
+@pytest.mark.parametrize("kind", ["box", "catalogue"])
+def test_on_large_domains_pending_points_take_places_of_the_copy(x64_mode, kind):
+    """Of a batch of three no two are the same; the belief itself keeps its three points."""
+    box = kind == "box"
+    domain = Box([0.0, 0.0], [1.0, 1.0]) if box else Catalogue(cases.domain_of(9).points, batch=4)
+    known = jnp.asarray([[0.1, 0.2], [0.5, 0.9], [0.8, 0.3]]) if box else jnp.arange(3)
+    belief = point_prior(domain, APART, capacity=4)
+    for pair in ((0, 1), (1, 2)):
+        belief = belief.tell(tuple(known[k] for k in pair), 1)
+    policy = MaxInP(domain, belief)
+    pending = [(known[0], known[2])]
+    batch = np.array(ask_many(policy, belief, jr.key(0), 3, pending), float).reshape(3, -1)
+    assert len(np.unique(batch, axis=0)) == 3
+    assert int(belief.number) == 3
+    assert belief.capacity == 4
 
 
 # ---- answers in any order, or never ----------------------------------------------------------
