@@ -16,7 +16,14 @@ import jax.numpy as jnp
 import tinygp
 from jaxtyping import Array, Float
 
-from duelist._checks import as_floats, as_positive, as_square, check_instance, is_concrete
+from duelist._checks import (
+    as_floats,
+    as_positive,
+    as_square,
+    check_count,
+    check_instance,
+    is_concrete,
+)
 
 
 class DuelingKernel(tinygp.kernels.Kernel):
@@ -71,6 +78,37 @@ class Hamming(tinygp.kernels.Kernel):
     def evaluate(self, X1: Any, X2: Any) -> Array:
         """The kernel of two actions, a scalar."""
         return jnp.exp(-jnp.mean((X1 != X2).astype(X1.dtype)) / self.scale)
+
+
+class PerContext(tinygp.kernels.Kernel):
+    """k_x(x, x') (1 - b + b k_z(z, z')) on actions x followed by their contexts z.
+
+    The utility is a sum of a part shared by all contexts, of variance 1 - b, and one of its own for
+    every context, alike in contexts that are alike. With b = 1 it is the product kernel (Krause and
+    Ong 2011). A function of z alone is not in it: it cancels in a duel under one context.
+
+    Attributes:
+        actions: k_x.
+        contexts: k_z, with k_z(z, z) = 1.
+        share: b, from 0 to 1.
+        size: how many of the features, the last ones, are the context's.
+    """
+
+    actions: tinygp.kernels.Kernel
+    contexts: tinygp.kernels.Kernel
+    share: Array | float = 1.0
+    size: int = eqx.field(static=True, default=1)
+
+    def __check_init__(self) -> None:
+        check_instance("actions", self.actions, tinygp.kernels.Kernel)
+        check_instance("contexts", self.contexts, tinygp.kernels.Kernel)
+        check_count("size", self.size)
+
+    def evaluate(self, X1: Any, X2: Any) -> Array:
+        """The kernel of two actions in their contexts, a scalar."""
+        alike = self.contexts.evaluate(X1[-self.size :], X2[-self.size :])
+        of_actions = self.actions.evaluate(X1[: -self.size], X2[: -self.size])
+        return of_actions * (1 - self.share + self.share * alike)
 
 
 def gram(kernel: tinygp.kernels.Kernel, points: Float[Array, "n d"]) -> Float[Array, "n n"]:

@@ -17,7 +17,8 @@ from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from duelist._checks import check_count, check_instance, check_seeds
 from duelist.belief import AbstractFittedBelief, Fit
-from duelist.environments import AbstractEnvironment
+from duelist.domains import in_context
+from duelist.environments import AbstractEnvironment, ContextualEnvironment
 from duelist.policies import AbstractPolicy, Query, State
 from duelist.policies._parallel import batch
 
@@ -224,18 +225,20 @@ def run(
 
     def round_of(r: Array, carry: tuple[State, Trace]) -> tuple[State, Trace]:
         state, trace = carry
+        context_key = jr.fold_in(jr.fold_in(step_key, judges * r), 3)
+        here, judge, state = _situated(policy, environment, state, context_key)
         steps = judges * r + jnp.arange(judges, dtype=jnp.int32)
         keys = jax.vmap(lambda t: jr.split(jr.fold_in(step_key, t), 3))(steps)
-        queries = batch(policy, state, keys[:, 0])
+        queries = batch(here, state, keys[:, 0])
 
         def step(j: Array, carry: tuple[State, Trace]) -> tuple[State, Trace]:
             state, trace = carry
-            state, record = _step(policy, environment, state, tuple(queries[j]), keys[j, 1:])
+            state, record = _step(here, judge, state, tuple(queries[j]), keys[j, 1:])
             return state, jax.tree.map(lambda x, row: x.at[steps[j]].set(row), trace, record)
 
         return jax.lax.fori_loop(0, judges, step, (state, trace))
 
-    state = policy.init(init_key)
+    policy, environment, state = _situated(policy, environment, policy.init(init_key), init_key)
     query = eqx.filter_eval_shape(policy.ask, state, step_key)
     keys = jr.split(step_key)
     record = eqx.filter_eval_shape(_step, policy, environment, state, query, keys)[1]
@@ -260,9 +263,25 @@ def _step(
         answers=answer,
         recommended=recommended,
         regret=regret(environment, query, recommended),
-        newton_steps=sum((jnp.sum(f.steps, dtype=jnp.int32) for f in fits), jnp.zeros((), jnp.int32)),
+        newton_steps=sum(
+            (jnp.sum(f.steps, dtype=jnp.int32) for f in fits), jnp.zeros((), jnp.int32)
+        ),
         converged=jnp.all(jnp.array([True, *(jnp.all(f.converged) for f in fits)])),
     )
+
+
+def _situated(
+    policy: AbstractPolicy, environment: AbstractEnvironment, state: State, key: PRNGKeyArray
+) -> tuple[AbstractPolicy, AbstractEnvironment, State]:
+    """All three in a context that is drawn, if the environment has any.
+
+    A policy on a domain without contexts stays as it is: blind to them.
+    """
+    if not isinstance(environment, ContextualEnvironment):
+        return policy, environment, state
+    environment = environment.drawn(key)
+    policy, state = in_context((policy, state), environment.context)
+    return policy, environment, state
 
 
 def _is_fit(node: Any) -> bool:

@@ -19,8 +19,11 @@ from duelist.belief._constants import Constants as Constants
 from duelist.belief._exact import ExactStatus as ExactStatus
 from duelist.belief._exact import Extreme as Extreme
 from duelist.belief._family import FAMILY as FAMILY
+from duelist.belief._family import RELATIONS as RELATIONS
 from duelist.belief._family import Effects as Effects
 from duelist.belief._family import Member as Member
+from duelist.belief._family import Relation as Relation
+from duelist.belief._family import contextual_effects as contextual_effects
 from duelist.belief._family import effects as effects
 from duelist.belief._family import independent_actions as independent_actions
 from duelist.belief._fit import Fit as Fit

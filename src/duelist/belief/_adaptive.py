@@ -17,7 +17,7 @@ from duelist.belief._base import AbstractUtilityBelief
 from duelist.belief._beta import AbstractBeta, GrowingBeta
 from duelist.belief._bounds import AbstractFittedBelief, FeedbackKind, next_refresh, safe_root
 from duelist.belief._constants import Constants
-from duelist.belief._family import effects, independent_actions
+from duelist.belief._family import default_family, independent_actions
 from duelist.belief._point_prior import point_prior
 from duelist.belief._prequential import averaged
 from duelist.belief._table import prior
@@ -325,7 +325,8 @@ def adaptive_prior(
         domain: the actions; of a finite domain tables are kept, of any other the points compared.
         feedback: "duels" for queries (x, x'), "ratings" for direct feedback on (x,).
         kernels: covariances of the utility to decide among, of one kind but with other parameters;
-            their variance is that of the utility, for lambda is 1. By default `effects(domain)`.
+            their variance is that of the utility, for lambda is 1. By default `effects(domain)`, or
+            `contextual_effects(domain)` if features of a context are among those of the actions.
         link: s, logistic by default.
         beta: the rule for beta_t, `GrowingBeta(0.5)` by default.
         doubt: c where a rival of the leader is looked for c sqrt(2 log N) widths away before the
@@ -341,7 +342,7 @@ def adaptive_prior(
     check_instance("domain", domain, AbstractDomain)
     check_choice("feedback", feedback, ("duels", "ratings"))
     beta = GrowingBeta(0.5) if beta is None else beta
-    kernels = effects(domain) if kernels is None else kernels
+    kernels = default_family(domain) if kernels is None else kernels
     if not kernels:
         raise ValueError("kernels: expected at least one, got none")
     dtype = domain.probes().dtype

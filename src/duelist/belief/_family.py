@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import tinygp
 from jaxtyping import Array, Float
 
-from duelist._checks import as_fraction, as_positive
-from duelist.domains import AbstractDomain
-from duelist.kernels import gram
+from duelist._checks import as_fraction, as_positive, check_instance
+from duelist.domains import AbstractContextual, AbstractDomain
+from duelist.kernels import PerContext, gram
 
 
 class Effects(tinygp.kernels.Kernel):
@@ -53,6 +53,27 @@ FAMILY: tuple[Member, ...] = (Member(0.05, 2.5), Member(0.1, 3), Member(0.2, 4),
 """What `adaptive_prior` decides among unless told otherwise (docs/defaults.md)."""
 
 
+class Relation(NamedTuple):
+    """How far what is learnt in one context holds in others, see `PerContext`.
+
+    The kernel of contexts is an `Effects` of variance one.
+    """
+
+    length_scale: float
+    share: float
+
+
+RELATIONS: tuple[Relation, ...] = (Relation(0.2, 0.5), Relation(0.5, 0.9))
+"""What `adaptive_prior` decides among on domains with contexts (docs/contexts.md)."""
+
+
+def default_family(domain: AbstractDomain) -> Sequence[tinygp.kernels.Kernel]:
+    """What `adaptive_prior` decides among: `effects`, and of contexts `contextual_effects`."""
+    if isinstance(domain, AbstractContextual) and domain.context_size > 0:
+        return contextual_effects(domain)
+    return effects(domain)
+
+
 def effects(domain: AbstractDomain, members: Sequence[Member] = FAMILY) -> list[Effects]:
     """The kernels of a family on a domain, in units of the range of its features.
 
@@ -61,11 +82,46 @@ def effects(domain: AbstractDomain, members: Sequence[Member] = FAMILY) -> list[
     Raises:
         ValueError: there is no member, or a setting of one is out of range; the message names it.
     """
-    if not members:
-        raise ValueError("members: expected at least one kernel, got none")
+    return _effects(_span(domain), members)
+
+
+def contextual_effects(
+    domain: AbstractContextual,
+    members: Sequence[Member] = FAMILY,
+    relations: Sequence[Relation] = RELATIONS,
+) -> list[PerContext]:
+    """The kernels of a family on a domain with contexts: every member with every relation.
+
+    Raises:
+        TypeError: `domain` has no contexts.
+        ValueError: no feature is the context's; there is no member or no relation, or a setting of
+            one is out of range; the message names it.
+    """
+    check_instance("domain", domain, AbstractContextual)
+    size = domain.context_size
+    if size == 0:
+        raise ValueError("domain: expected one with features of the context, got context_size 0")
+    if not relations:
+        raise ValueError("relations: expected at least one, got none")
+    span = _span(domain)
+    contexts = _effects(span[-size:], [Member(r.length_scale, 1.0) for r in relations])
+    return [
+        PerContext(actions, of_contexts, as_fraction("share", relation.share, span.dtype), size)
+        for actions in _effects(span[:-size], members)
+        for of_contexts, relation in zip(contexts, relations, strict=True)
+    ]
+
+
+def _span(domain: AbstractDomain) -> Float[Array, " d"]:
+    """The range of every feature, 1 where it is the same everywhere."""
     probes = domain.probes()
     span = jnp.max(probes, axis=0) - jnp.min(probes, axis=0)
-    span = jnp.where(span > 0, span, 1)
+    return jnp.where(span > 0, span, 1)
+
+
+def _effects(span: Float[Array, " d"], members: Sequence[Member]) -> list[Effects]:
+    if not members:
+        raise ValueError("members: expected at least one kernel, got none")
     return [
         Effects(
             span,
@@ -82,9 +138,10 @@ def independent_actions(kernel: tinygp.kernels.Kernel, domain: AbstractDomain) -
 
     exp(-sum p log p) with p the shares of the eigenvalues of the Gram matrix, centred because a
     constant is no difference: n - 1 for n actions that have nothing in common, one if they differ
-    in a single respect. Of large domains at most `_PROBES` actions are looked at.
+    in a single respect. Of large domains at most `_PROBES` actions are looked at, and of those with
+    contexts the actions of one.
     """
-    probes = domain.probes()
+    probes = domain.rivals()
     probes = probes[:: -(-probes.shape[0] // _PROBES)]
     matrix = gram(kernel, probes)
     centred = matrix - jnp.mean(matrix, axis=0, keepdims=True)

@@ -68,5 +68,5 @@ def path(
 def support_of(domain: AbstractDomain, key: PRNGKeyArray, support: int) -> Float[Array, "s d"]:
     """Features of all actions if there are at most `support`, else of so many random ones."""
     if domain.size is not None and domain.size <= support:
-        return domain.probes()
+        return domain.rivals()
     return domain.features(jax.vmap(domain.sample)(jr.split(key, support)))

@@ -118,12 +118,12 @@ def _constants(
     rule: RangeRule,
 ) -> Constants:
     probes = domain.probes()
-    if domain.size is not None and domain.size <= _TABLE:
+    if domain.distinct is not None and domain.distinct <= _TABLE:
         return constants(link, gram(kernel, probes), lam, bound, duels=duels, rule=rule)
     if check_choice("range_rule", rule, get_args(RangeRule)) == "domain":
         raise ValueError(
-            f"range_rule: expected 'general' or 'nonnegative' for more than {_TABLE} actions, "
-            "got 'domain'"
+            f"range_rule: expected 'general' or 'nonnegative' for more than {_TABLE} actions or "
+            "contexts without end, got 'domain'"
         )
     table = gram(kernel, probes[:_TABLE])
     largest = jnp.sqrt(jnp.max(own(kernel, probes)))

@@ -90,7 +90,8 @@ class PointBelief(AbstractFittedBelief):
         if not is_concrete(self.number):
             return self
         needed = int(jnp.max(self.number)) + self._arity * answers
-        needed = needed if self.domain.size is None else min(needed, self.domain.size)
+        most = self.domain.distinct
+        needed = needed if most is None else min(needed, most)
         items = None if self.items is None else self.items.reserve(needed)
         return dataclasses.replace(self.reserve(needed), items=items)
 

@@ -53,7 +53,7 @@ from duelist.belief._fit import (
 )
 from duelist.belief._gain import gain_of
 from duelist.belief._projection import Projection, project
-from duelist.domains import Action, FiniteDomain
+from duelist.domains import AbstractContextual, Action, FiniteDomain
 from duelist.kernels import factor, gram
 from duelist.links import AbstractLink, Logistic
 
@@ -275,6 +275,11 @@ def prior(
         TypeError, ValueError: an argument is of the wrong kind or out of range; the message names
             it. The same for an answer or a query passed to `tell`.
     """
+    if isinstance(domain, AbstractContextual):
+        raise TypeError(
+            f"domain: expected FiniteDomain, got {type(domain).__name__}; with contexts take "
+            "point_prior or adaptive_prior"
+        )
     check_instance("domain", domain, FiniteDomain)
     check_choice("feedback", feedback, get_args(FeedbackKind))
     check_choice("width", width, get_args(WidthRule))

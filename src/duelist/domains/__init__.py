@@ -9,9 +9,14 @@ from duelist.domains._base import PairScore as PairScore
 from duelist.domains._base import Plausible as Plausible
 from duelist.domains._base import Score as Score
 from duelist.domains._box import Box as Box
+from duelist.domains._candidates import Candidates as Candidates
+from duelist.domains._candidates import Rows as Rows
 from duelist.domains._catalogue import Catalogue as Catalogue
 from duelist.domains._catalogue_game import Game as Game
 from duelist.domains._catalogue_pairs import PairSearch as PairSearch
+from duelist.domains._contextual import AbstractContextual as AbstractContextual
+from duelist.domains._contextual import ContextualDomain as ContextualDomain
+from duelist.domains._contextual import in_context as in_context
 from duelist.domains._continuous import AbstractContinuous as AbstractContinuous
 from duelist.domains._continuous import Region as Region
 from duelist.domains._finite import AbstractFiniteDomain as AbstractFiniteDomain

@@ -74,6 +74,11 @@ class AbstractDomain(eqx.Module):
         """The number of actions; None if they cannot be counted."""
         return None
 
+    @property
+    def distinct(self) -> int | None:
+        """How many points a belief may come to know at most; None if there is no end to them."""
+        return self.size
+
     @abc.abstractmethod
     def as_action(self, name: str, value: Any) -> Action:
         """`value` as one action of the domain.
@@ -92,6 +97,13 @@ class AbstractDomain(eqx.Module):
 
         All of a finite domain; corners and centre of a box.
         """
+
+    def rivals(self) -> Float[Array, "q d"]:
+        """The probes among which a choice is made; of domains with contexts those of the present.
+
+        All actions of a finite domain.
+        """
+        return self.probes()
 
     @abc.abstractmethod
     def argmax(self, score: Score, key: PRNGKeyArray, within: Any = None) -> Action:

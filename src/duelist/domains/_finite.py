@@ -65,8 +65,14 @@ class AbstractFiniteDomain(AbstractDomain):
         """An empty multiset: a count of zero for every action."""
         return FiniteBag(jnp.zeros(self.size, jnp.int32))
 
-    def _best(self, values: Float[Array, " n"], key: PRNGKeyArray) -> Int[Array, ""]:
-        return pick(values >= jnp.max(values) - self.tolerance, key)
+    def _best(
+        self, values: Float[Array, " n"], key: PRNGKeyArray, within: Bool[Array, " n"] | None = None
+    ) -> Int[Array, ""]:
+        """Where the highest value is, among the members of `within`."""
+        values = values if within is None else jnp.where(within, values, -jnp.inf)
+        tied = values >= jnp.max(values) - self.tolerance
+        # Where every member is at -inf the others tie with them.
+        return pick(tied if within is None else tied & within, key)
 
 
 class FiniteDomain(AbstractFiniteDomain):
@@ -95,16 +101,16 @@ class FiniteDomain(AbstractFiniteDomain):
         self, score: Score, key: PRNGKeyArray, within: Bool[Array, " n"] | None = None
     ) -> Action:
         """The action of the highest score."""
-        return self._best(_restrict(score(ALL), within), key)
+        return self._best(score(ALL), key, within)
 
     def argmax_pair(
         self, score: PairScore, key: PRNGKeyArray, within: Bool[Array, " n"] | None = None
     ) -> tuple[Action, Action]:
         """The pair of the highest score; uniform among tied pairs."""
         table = score(ALL, ALL)
-        if within is not None:
-            table = jnp.where(within[:, None] & within[None, :], table, -jnp.inf)
-        tied = table >= jnp.max(table) - self.tolerance
+        both = True if within is None else within[:, None] & within[None, :]
+        table = jnp.where(both, table, -jnp.inf)
+        tied = both & (table >= jnp.max(table) - self.tolerance)
         first_key, second_key = jr.split(key)
         # A row in proportion to its ties, then one of them: uniform with n draws instead of n^2.
         first = jr.categorical(first_key, jnp.log(jnp.sum(tied, axis=1).astype(table.dtype)))
@@ -126,8 +132,8 @@ class FiniteDomain(AbstractFiniteDomain):
             others = self.size if within is None else jnp.sum(within)
             table = jnp.where(jnp.eye(self.size, dtype=bool) & (others > 1), jnp.inf, table)
         leader_key, follower_key = jr.split(key)
-        leader = self._best(_restrict(jnp.min(table, axis=1), within), leader_key)
-        return leader, self._best(-table[leader], follower_key)
+        leader = self._best(jnp.min(table, axis=1), leader_key, within)
+        return leader, self._best(-table[leader], follower_key, within)
 
     def plausible(self, ucb: PairScore, level: float, utility: Score) -> Plausible:
         """M_t as a mask of shape [n]; `tolerance` keeps an action that ties with the level.
@@ -158,10 +164,6 @@ class FiniteBag(AbstractBag):
     def draw(self, key: PRNGKeyArray) -> Action:
         """An action in proportion to its count; the first one if the bag is empty."""
         return as_number(jr.categorical(key, jnp.log(self.counts.astype(jnp.float32))))
-
-
-def _restrict(values: Float[Array, " n"], within: Bool[Array, " n"] | None) -> Float[Array, " n"]:
-    return values if within is None else jnp.where(within, values, -jnp.inf)
 
 
 def pick(candidates: Bool[Array, " n"], key: PRNGKeyArray) -> Int[Array, ""]:

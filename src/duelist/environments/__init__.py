@@ -3,6 +3,7 @@
 from duelist.environments._base import AbstractEnvironment as AbstractEnvironment
 from duelist.environments._box import BoxEnvironment as BoxEnvironment
 from duelist.environments._box import box_environment as box_environment
+from duelist.environments._contextual import ContextualEnvironment as ContextualEnvironment
 from duelist.environments._functions import OBJECTIVES as OBJECTIVES
 from duelist.environments._functions import Objective as Objective
 from duelist.environments._functions import Optimum as Optimum

@@ -3,6 +3,7 @@
 import abc
 
 import equinox as eqx
+import jax.random as jr
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from duelist.domains import Action
@@ -22,6 +23,11 @@ class AbstractEnvironment(eqx.Module):
     def best(self) -> Float[Array, ""]:
         """f(x*), the highest utility of the domain."""
 
-    @abc.abstractmethod
     def answer(self, query: tuple[Action, ...], key: PRNGKeyArray) -> Bool[Array, ""]:
-        """A random answer: is x preferred in the duel (x, x'), or liked when asked alone?"""
+        """A random answer: is x preferred in the duel (x, x'), or liked when asked alone?
+
+        Yes with probability s(f(x) - f(x')), or s(f(x)) for direct feedback.
+        """
+        h = self.utility(query[0])
+        h = h - self.utility(query[1]) if len(query) == 2 else h
+        return jr.uniform(key, dtype=h.dtype) < self.link.probability(h)

@@ -4,8 +4,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-import jax.random as jr
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Float
 
 from duelist._checks import as_floats, check_count, check_instance
 from duelist.domains import Action, Box
@@ -73,12 +72,6 @@ class BoxEnvironment(AbstractEnvironment):
     def best(self) -> Float[Array, ""]:
         """f(x*) = 3."""
         return jnp.asarray(HIGH, self.least.dtype)
-
-    def answer(self, query: tuple[Action, ...], key: PRNGKeyArray) -> Bool[Array, ""]:
-        """1 with probability s(f(x) - f(x')), or s(f(x)) for direct feedback."""
-        h = self.utility(query[0])
-        h = h - self.utility(query[1]) if len(query) == 2 else h
-        return jr.uniform(key, dtype=h.dtype) < self.link.probability(h)
 
 
 def box_environment(

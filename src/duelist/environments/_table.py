@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 import jax.random as jr
 import tinygp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from duelist._checks import as_floats, as_positive, check_instance
 from duelist.domains import Action, FiniteDomain
@@ -53,12 +53,6 @@ class TableEnvironment(AbstractEnvironment):
     def best(self) -> Float[Array, ""]:
         """f(x*), the highest utility."""
         return jnp.max(self.utilities)
-
-    def answer(self, query: tuple[Action, ...], key: PRNGKeyArray) -> Bool[Array, ""]:
-        """1 with probability s(f(x) - f(x')), or s(f(x)) for direct feedback."""
-        h = self.utility(query[0])
-        h = h - self.utility(query[1]) if len(query) == 2 else h
-        return jr.uniform(key, dtype=h.dtype) < self.link.probability(h)
 
 
 def grid_environment(

@@ -4,6 +4,7 @@ from duelist.policies._base import AbstractBeliefPolicy as AbstractBeliefPolicy
 from duelist.policies._base import AbstractPolicy as AbstractPolicy
 from duelist.policies._base import Query as Query
 from duelist.policies._base import State as State
+from duelist.policies._contextual import Contextual as Contextual
 from duelist.policies._doubler import Doubler as Doubler
 from duelist.policies._eubo import EUBO as EUBO
 from duelist.policies._ids import IDS as IDS

@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from duelist._checks import check_instance
 from duelist.belief import AbstractBelief
-from duelist.domains import AbstractDomain, Action
+from duelist.domains import AbstractDomain, Action, Candidates
 
 State: TypeAlias = Any
 """What a policy knows: a belief, and whatever else its pseudo-code keeps."""
@@ -86,6 +86,18 @@ class AbstractBeliefPolicy(AbstractPolicy):
     def recommend(self, state: AbstractBelief, key: PRNGKeyArray) -> Action:
         """The action of the highest estimated utility."""
         return guided(self.domain, state).argmax(state.utility, key)
+
+
+def check_lasting(domain: AbstractDomain) -> None:
+    """Raise a TypeError if the actions of one context are no actions of another.
+
+    For policies that ask again what they asked before.
+    """
+    if isinstance(domain, Candidates):
+        raise TypeError(
+            "domain: expected the same actions in every context, for the policy remembers some, "
+            "got Candidates"
+        )
 
 
 def guided(domain: AbstractDomain, belief: AbstractBelief) -> AbstractDomain:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Int, PRNGKeyArray
 from duelist._checks import check_instance
 from duelist.belief import AbstractUtilityBelief
 from duelist.domains import AbstractBag, AbstractDomain, Action
-from duelist.policies._base import AbstractPolicy, Answer, Query, guided
+from duelist.policies._base import AbstractPolicy, Answer, Query, check_lasting, guided
 from duelist.policies._plausible import plausible
 
 
@@ -46,6 +46,7 @@ class Doubler(AbstractPolicy):
 
     def __check_init__(self) -> None:
         check_instance("belief", self.belief, AbstractUtilityBelief)
+        check_lasting(self.domain)
 
     def init(self, key: PRNGKeyArray) -> DoublerState:
         """L holds any one action."""

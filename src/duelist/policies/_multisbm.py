@@ -7,7 +7,7 @@ from jaxtyping import PRNGKeyArray
 from duelist._checks import check_instance
 from duelist.belief import AbstractUtilityBelief
 from duelist.domains import AbstractDomain, Action
-from duelist.policies._base import AbstractPolicy, Answer, Query, guided
+from duelist.policies._base import AbstractPolicy, Answer, Query, check_lasting, guided
 from duelist.policies._plausible import plausible
 
 
@@ -30,6 +30,7 @@ class MultiSBM(AbstractPolicy):
 
     def __check_init__(self) -> None:
         check_instance("belief", self.belief, AbstractUtilityBelief)
+        check_lasting(self.domain)
 
     def init(self, key: PRNGKeyArray) -> MultiSBMState:
         """No answers, and a random reference."""
