@@ -12,6 +12,7 @@ from duelist.belief import prior
 from duelist.domains import ALL, FiniteDomain
 from duelist.kernels import (
     DuelingKernel,
+    PerContext,
     factor,
     gram,
     largest_difference,
@@ -271,3 +272,34 @@ class TestGramErrors:
     def test_a_kernel_of_another_shape_is_rejected(self, x64):
         with pytest.raises(ValueError, match="kernel"):
             gram(tinygp.kernels.Custom(lambda a, b: a + b), jnp.asarray(POINTS, x64))
+
+
+# ---- kernels of actions in contexts ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_a_kernel_per_context_by_its_formula(share):
+    """k_x ((1 - b) + b k_z), each on its own columns; a product of both at b = 1."""
+    rows = np.random.default_rng(4).normal(size=(5, 3))
+    kernel = PerContext(
+        tinygp.kernels.ExpSquared(0.7), tinygp.kernels.Exp(0.5, distance=EUCLIDEAN), share, 1
+    )
+    of_actions = np.exp(-(euclid(rows[:, :2], rows[:, :2]) ** 2) / 0.98)
+    of_contexts = np.exp(-euclid(rows[:, 2:], rows[:, 2:]) / 0.5)
+    expected = of_actions * (1 - share + share * of_contexts)
+    points = jnp.asarray(rows, jnp.float32)
+    np.testing.assert_allclose(gram(kernel, points), expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("rbf", tinygp.kernels.Exp(1.0)), TypeError, "actions: expected Kernel"),
+        ((tinygp.kernels.Exp(1.0), "rbf"), TypeError, "contexts: expected Kernel"),
+        ((tinygp.kernels.Exp(1.0),) * 2 + (1.0, 0), ValueError, "size: expected at least 1"),
+    ],
+)
+def test_a_kernel_per_context_names_what_is_wrong(arguments, error, message):
+    with pytest.raises(error, match=message):
+        PerContext(*arguments)

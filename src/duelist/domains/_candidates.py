@@ -1,7 +1,7 @@
 """Candidates: a finite domain whose actions differ from context to context."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, NamedTuple, NoReturn
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -89,7 +89,7 @@ class Candidates(AbstractFiniteDomain, AbstractContextual):
         rows = [_grown(each, most) for each in rows]
         return Rows(jnp.stack([r.points for r in rows]), jnp.stack([r.present for r in rows]))
 
-    def given(self, context: Any) -> Self:
+    def given(self, context: Any) -> "Candidates":
         """The candidates of this context."""
         points, present = self.as_context("context", context)
         # Beliefs that are stacked have candidates with a leading axis.

@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -46,7 +46,7 @@ class AbstractContextual(AbstractDomain):
         """Many contexts with a leading axis; `as_context` has the errors."""
 
     @abc.abstractmethod
-    def given(self, context: Any) -> Self:
+    def given(self, context: Any) -> "AbstractContextual":
         """The same domain in this context; `as_context` has the errors."""
 
     @property
@@ -110,7 +110,7 @@ class ContextualDomain(AbstractContextual):
         """One context per row."""
         return jnp.stack([self.as_context(f"contexts[{k}]", z) for k, z in enumerate(contexts)])
 
-    def given(self, context: Any) -> Self:
+    def given(self, context: Any) -> "ContextualDomain":
         """The same actions in this context."""
         # Beliefs that are stacked have a context with a leading axis.
         new = jnp.broadcast_to(self.as_context("context", context), self.context.shape)

@@ -1,7 +1,7 @@
 """A simulated judge whose utility depends on a context."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -64,7 +64,7 @@ class ContextualEnvironment(AbstractEnvironment):
         """The present context."""
         return jax.tree.map(lambda x: x[self.number], self.contexts)
 
-    def drawn(self, key: PRNGKeyArray) -> Self:
+    def drawn(self, key: PRNGKeyArray) -> "ContextualEnvironment":
         """The same judge in a random context."""
         count = self.highest.shape[0]
         number = jr.randint(key, (), 0, count, dtype=jnp.int32)
