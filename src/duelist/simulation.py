@@ -77,6 +77,7 @@ def simulate(
 
     With several judges the queries are asked in rounds of so many (`ask_many`) before the answers
     to all of them are told, one after the other. The t-th entry of the trace is about answer t.
+    Contexts change from round to round.
 
     Args:
         policy: what asks.

@@ -9,6 +9,7 @@ import tinygp
 from duelist.belief import (
     FAMILY,
     RELATIONS,
+    Relation,
     adaptive_prior,
     contextual_effects,
     effects,
@@ -80,16 +81,17 @@ def test_a_draw_is_exact_on_all_actions_of_the_context(double):
 
 def test_the_default_family_has_a_shared_and_an_own_part():
     """k = v((1 - b) k_x + b k_x k_z) with the effects of actions and of contexts, by hand."""
-    family = contextual_effects(domain_of())
-    assert len(family) == len(FAMILY) * len(RELATIONS)
+    relations = [*RELATIONS, Relation(0.5, 0.3)]
+    family = contextual_effects(domain_of(), relations=relations)
+    assert len(family) == len(FAMILY) * 2
     x, x2, z, z2 = POINTS[0], POINTS[3], CONTEXTS[0], CONTEXTS[2]
     a, b = (jnp.asarray(np.concatenate(pair), jnp.float32) for pair in ((x, z), (x2, z2)))
     span = np.ptp(POINTS, axis=0)
-    settings = [(m, r) for m in FAMILY for r in RELATIONS]
+    settings = [(m, r) for m in FAMILY for r in relations]
     for kernel, (m, r) in zip(family, settings, strict=True):
         squares = ((x - x2) / (m.length_scale * span)) ** 2 / 2
         k_x = 0.5 * np.exp(-squares).mean() + 0.5 * np.exp(-squares.sum())
-        k_z = np.exp(-(((z - z2) / r.length_scale) ** 2) / 2).item()
+        k_z = np.exp(-(((z - z2) / (r.stretch * m.length_scale)) ** 2) / 2).item()
         expected = m.variance * k_x * (1 - r.share + r.share * k_z)
         np.testing.assert_allclose(kernel.evaluate(a, b), expected, rtol=1e-5)
 
@@ -131,6 +133,16 @@ def test_the_actions_of_one_context_compete():
             lambda: contextual_effects(domain_of(), relations=[]),
             ValueError,
             "relations: expected at least",
+        ),
+        (
+            lambda: contextual_effects(domain_of(), relations=[Relation(0.0, 0.5)]),
+            ValueError,
+            "stretch: expected a number greater than 0",
+        ),
+        (
+            lambda: contextual_effects(domain_of(), relations=[Relation(1.0, 1.5)]),
+            ValueError,
+            "share: expected a number between 0 and 1",
         ),
     ],
 )

@@ -14,11 +14,20 @@ import jax.random as jr
 import numpy as np
 import tinygp
 
+from duelist import policies as library
 from duelist.belief import FixedBeta, TableBelief, prior
 from duelist.domains import FiniteDomain
 
 N = 8
 KERNEL = tinygp.kernels.ExpSquared(0.4)
+POLICIES = sorted(
+    name
+    for name, kind in vars(library).items()
+    if isinstance(kind, type)
+    and issubclass(kind, library.AbstractPolicy)
+    and not name.startswith("Abstract")
+)
+"""The names of all of them."""
 
 
 def domain_of(n: int = N, seed: int = 0, dtype=None) -> FiniteDomain:

@@ -7,6 +7,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 import tinygp
+from tests.policies.cases import POLICIES
 
 from duelist import policies as library
 from duelist.belief import adaptive_prior, point_prior
@@ -16,13 +17,6 @@ from duelist.policies import Contextual, MaxMinLCB
 
 RATINGS = {"UCB", "Sparring", "RandomRating"}
 REMEMBERS = {"MultiSBM", "Doubler"}
-POLICIES = sorted(
-    name
-    for name, kind in vars(library).items()
-    if isinstance(kind, type)
-    and issubclass(kind, library.AbstractPolicy)
-    and not name.startswith("Abstract")
-)
 RBF = tinygp.kernels.ExpSquared(0.4)
 KERNEL = PerContext(RBF, RBF)
 POINTS = np.linspace(0, 1, 5)[:, None]

@@ -7,6 +7,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 import tinygp
+from tests.policies.cases import POLICIES
 
 from duelist import policies as library
 from duelist import simulation
@@ -17,13 +18,6 @@ from duelist.simulation import simulate
 
 KERNEL = tinygp.kernels.ExpSquared(0.2)
 RATINGS = {"UCB", "Sparring", "RandomRating"}
-POLICIES = sorted(
-    name
-    for name, kind in vars(library).items()
-    if isinstance(kind, type)
-    and issubclass(kind, library.AbstractPolicy)
-    and not name.startswith("Abstract")
-)
 
 
 def small(dtype=None):

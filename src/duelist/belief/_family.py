@@ -56,14 +56,15 @@ FAMILY: tuple[Member, ...] = (Member(0.05, 2.5), Member(0.1, 3), Member(0.2, 4),
 class Relation(NamedTuple):
     """How far what is learnt in one context holds in others, see `PerContext`.
 
-    The kernel of contexts is an `Effects` of variance one.
+    The kernel of contexts is an `Effects` of variance one and `stretch` times the length scale of
+    the actions' kernel, each in units of its own range.
     """
 
-    length_scale: float
+    stretch: float
     share: float
 
 
-RELATIONS: tuple[Relation, ...] = (Relation(0.2, 0.5), Relation(0.5, 0.9))
+RELATIONS: tuple[Relation, ...] = (Relation(1.0, 0.9),)
 """What `adaptive_prior` decides among on domains with contexts (docs/contexts.md)."""
 
 
@@ -104,11 +105,13 @@ def contextual_effects(
     if not relations:
         raise ValueError("relations: expected at least one, got none")
     span = _span(domain)
-    contexts = _effects(span[-size:], [Member(r.length_scale, 1.0) for r in relations])
+    both = [(member, relation) for member in members for relation in relations]
+    scales = [float(as_positive("stretch", r.stretch)) * m.length_scale for m, r in both]
+    contexts = _effects(span[-size:], [Member(scale, 1.0) for scale in scales])
+    actions = _effects(span[:-size], [member for member, _ in both])
     return [
-        PerContext(actions, of_contexts, as_fraction("share", relation.share, span.dtype), size)
-        for actions in _effects(span[:-size], members)
-        for of_contexts, relation in zip(contexts, relations, strict=True)
+        PerContext(of_actions, alike, as_fraction("share", relation.share, span.dtype), size)
+        for of_actions, alike, (_, relation) in zip(actions, contexts, both, strict=True)
     ]
 
 
