@@ -18,7 +18,6 @@ from duelist.belief import (
     Member,
     adaptive_prior,
     effects,
-    independent_actions,
     prior,
     steepness,
 )
@@ -232,7 +231,7 @@ def test_one_member_is_its_table(double, singles):
 
 def test_bounds_by_the_formula(long, singles):
     """Mean of h_k - beta sigma_k / sqrt(r + (1 - r) rho), one pair at a time."""
-    weights, beta = np.asarray(long.weights), 0.5 * np.sqrt(np.log(2 + len(LONG)))
+    weights, beta = np.asarray(long.weights), 0.65 * np.sqrt(np.log(2 + len(LONG)))
     left = [
         np.diagonal(np.asarray(b.metric.covariance)) / np.diagonal(np.asarray(b.gram))
         for b in singles
@@ -258,38 +257,29 @@ def ratio(h):
     return 2 * divergence / (h**2 * p * (1 - p))
 
 
-def test_optimism_hears_members_within_the_margin(long, singles):
-    gap = float(jnp.abs(long.evidence[0] - long.evidence[1]))
-    assert gap > 0
-    best = int(np.argmax(long.evidence))
-    narrowing = float(long.width(4, 0)) / mean_deviation(long, 4, 0)
-    for margin, heard in ((2 * gap, (0, 1)), (gap / 2, (best,))):
-        belief = eqx.tree_at(lambda b: b.caution.margin, long, jnp.asarray(margin))
-        expected = max(
-            float(singles[k].difference(4, 0))
-            + 0.9
-            * np.sqrt(2 * np.log(entropy_number(MEMBERS[k])))
-            * float(singles[k].deviation(4, 0))
-            * narrowing
-            for k in heard
-        )
-        np.testing.assert_allclose(float(belief.optimism(4, 0)), expected, rtol=1e-6)
+def test_what_is_at_stake_by_the_formula(long, singles):
+    """t L E[gain] - caution cost, one action at a time, where the bounds rule it out."""
+    weights, caution, steps = np.asarray(long.weights), 0.3, len(LONG)
+    belief = eqx.tree_at(lambda b: b.caution, long, jnp.asarray(caution))
+    stakes = np.asarray(belief.stake(ALL, 0))
+    ruled_out = np.asarray(long.ucb(ALL, 0)) < 0
+    assert 0 < ruled_out.sum() < N
+    for x in range(N):
+        parts = [(float(b.difference(x, 0)), float(b.deviation(x, 0))) for b in singles]
+        gain = sum(w * gain_of(h, sd) for w, (h, sd) in zip(weights, parts, strict=True))
+        cost = (scipy.special.expit(abs(float(long.difference(x, 0)))) - 0.5) / 2
+        expected = steps / 4 * gain - caution * cost if ruled_out[x] else 0
+        np.testing.assert_allclose(stakes[x], expected, atol=1e-9)
 
 
-def entropy_number(member):
-    """exp of the entropy of the centred Gram matrix's eigenvalues, dense."""
-    centring = np.eye(N) - 1 / N
-    values = np.linalg.eigvalsh(centring @ dense(member, points()) @ centring)
-    shares = values[values > 1e-12] / values.sum()
-    return np.exp(-np.sum(shares * np.log(shares)))
-
-
-@pytest.mark.parametrize(("scale", "expected"), [(1e-3, 8.0), (1e3, 1.0)])
-def test_independent_actions_at_both_ends(double, scale, expected):
-    """Nine actions on a line with nothing in common, and nine that differ by a slope alone."""
-    domain = FiniteDomain(jnp.linspace(0, 1, 9)[:, None])
-    number = independent_actions(effects(domain, [Member(scale, 2.0)])[0], domain)
-    np.testing.assert_allclose(float(number), expected, rtol=1e-3)
+def gain_of(h, sd):
+    """E[max(h, 0)] times the share of the variance that an answer resolves, in NumPy."""
+    if sd == 0:
+        return 0.0
+    normal = scipy.stats.norm
+    c = np.sqrt(1 + np.pi / 8 * sd**2)
+    v = sd**2 * scipy.special.expit(h / c) * scipy.special.expit(-h / c) / c
+    return (h * normal.cdf(h / sd) + sd * normal.pdf(h / sd)) * v / (1 + v)
 
 
 def test_a_duel_with_itself_changes_nothing_but_the_count(long):
@@ -302,7 +292,7 @@ def test_a_duel_with_itself_changes_nothing_but_the_count(long):
 def test_ratings(double):
     belief = told([(0, 1.0), (1, 0.0), (0, 1.0)], "ratings")
     assert float(belief.utility(0)) > 0 > float(belief.utility(1))
-    width, beta = np.asarray(belief.width(ALL)), 0.5 * np.sqrt(np.log(5))
+    width, beta = np.asarray(belief.width(ALL)), 0.65 * np.sqrt(np.log(5))
     np.testing.assert_allclose(belief.width(ALL), mean_deviation(belief, ALL), rtol=1e-12)
     np.testing.assert_allclose(belief.ucb(ALL), belief.utility(ALL) + beta * width, rtol=1e-9)
 
@@ -381,8 +371,8 @@ def test_beta_grows_with_the_root_of_the_logarithm(double):
     [
         ({"kernels": []}, ValueError, "kernels: expected at least one"),
         ({"feedback": "stars"}, ValueError, "feedback: expected one of"),
-        ({"doubt": -1}, ValueError, "doubt: expected a number of at least 0"),
-        ({"margin": np.nan}, ValueError, "margin: expected finite numbers"),
+        ({"caution": -1}, ValueError, "caution: expected a number of at least 0"),
+        ({"caution": np.nan}, ValueError, "caution: expected finite numbers"),
         ({"beta": 1.0}, TypeError, "beta: expected AbstractBeta"),
         ({"tolerance": 0}, ValueError, "tolerance: expected a number greater than 0"),
     ],

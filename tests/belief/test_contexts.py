@@ -14,8 +14,6 @@ from duelist.belief import (
     Relation,
     adaptive_prior,
     contextual_effects,
-    effects,
-    independent_actions,
     point_prior,
     prior,
     ridge_prior,
@@ -108,14 +106,6 @@ def test_the_adaptive_belief_takes_it_where_there_are_features_of_contexts():
     }
     assert kinds == {"PerContext"}
     assert type(adaptive_prior(without).members.kernel).__name__ == "Effects"
-
-
-def test_the_actions_of_one_context_compete():
-    """N of docs/defaults.md is that of the base: k_z(z, z) = 1 leaves the kernel of actions."""
-    (own,) = effects(FiniteDomain(POINTS), FAMILY[:1])
-    (both,) = contextual_effects(domain_of(), FAMILY[:1], RELATIONS[:1])
-    expected = independent_actions(own, FiniteDomain(POINTS))
-    np.testing.assert_allclose(independent_actions(both, domain_of()), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

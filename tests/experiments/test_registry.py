@@ -91,15 +91,12 @@ def test_kernels_are_isotropic_with_their_scale_and_variance(name, expected):
 
 def test_an_adaptive_belief_has_the_numbers_of_its_settings(domain):
     kernels = [{"length_scale": 0.3, "variance": 2.0}, {"length_scale": 1.0, "variance": 5.0}]
-    settings = _schema.AdaptiveBelief(
-        kernels=kernels, beta=0.7, doubt=0.0, margin=3.0, link="probit"
-    )
+    settings = _schema.AdaptiveBelief(kernels=kernels, beta=0.7, caution=3.0, link="probit")
     belief = build_belief(settings, domain, "duels")
     np.testing.assert_allclose(np.asarray(belief.members.gram)[:, 0, 0], [2.0, 5.0])
     np.testing.assert_allclose(np.asarray(belief.members.gram)[0, 0, 1], 2 * effect(0.3))
     assert float(belief.utility_beta) == pytest.approx(0.7 * np.sqrt(np.log(2)))
-    assert not np.any(belief.caution.widths)
-    assert float(belief.caution.margin) == 3
+    assert float(belief.caution) == 3
     assert isinstance(belief.link, Probit)
 
 

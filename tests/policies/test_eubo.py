@@ -2,7 +2,6 @@
 
 import itertools
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.integrate
@@ -10,7 +9,6 @@ import scipy.stats
 from tests.policies import cases
 
 from duelist.policies import EUBO
-from duelist.policies._eubo import expected_improvement
 
 pytestmark = pytest.mark.usefixtures("x64_mode")
 
@@ -40,19 +38,6 @@ def test_asks_the_pair_of_the_highest_expectation(many):
         assert values[pairs.index(chosen[k])] > values.max() - 1e-9
         clear += np.sort(values)[-2] < values.max() - 1e-6
     assert clear >= 15
-
-
-@pytest.mark.parametrize(("mean", "deviation"), [(0.0, 1.0), (1.3, 0.4), (-0.7, 0.9), (-4.0, 1.0)])
-def test_expected_improvement_is_the_mean_of_the_positive_part(mean, deviation):
-    """Against 10^6 draws, within five standard errors."""
-    draws = np.maximum(np.random.default_rng(0).normal(mean, deviation, 10**6), 0)
-    value = float(expected_improvement(jnp.asarray(mean), jnp.asarray(deviation)))
-    assert abs(value - draws.mean()) < 5 * draws.std() / 1000
-
-
-@pytest.mark.parametrize("mean", [-2.0, 0.0, 2.0])
-def test_without_deviation_it_is_the_positive_part(mean):
-    assert float(expected_improvement(jnp.asarray(mean), jnp.asarray(0.0))) == max(mean, 0)
 
 
 def test_the_posterior_is_in_utility(x64_mode):

@@ -96,16 +96,15 @@ def test_maxminucb_plays_against_the_rival_it_may_beat_least(many):
 
 
 def test_a_belief_with_doubts_names_a_rival_of_the_leader():
-    """Action 0 beat 1 and 2; at beta = 0 it would duel itself, in doubt it meets the best known."""
+    """Action 0 beat 1 and 2: at beta = 0 it would duel itself, unless the others are worth it."""
     domain = cases.domain_of(3)
     belief = adaptive_prior(domain, beta=FixedBeta(0))
     for query in [(0, 1), (0, 1), (0, 2), (0, 1)]:
         belief = belief.tell(query, 1.0)
     certain, doubtful = (
-        eqx.tree_at(lambda b: b.caution.widths, belief, jnp.full(4, widths))
-        for widths in (0.0, 9.0)
+        eqx.tree_at(lambda b: b.caution, belief, jnp.asarray(caution)) for caution in (99.0, 0.0)
     )
-    rivals = [float(doubtful.optimism(x, 0)) for x in range(3)]
-    assert max(rivals) > 0 == rivals[0]
+    stakes = [float(doubtful.stake(x, 0)) for x in range(3)]
+    assert max(stakes) > 0 == stakes[0]
     assert cases.ask(MaxMinLCB(domain, certain), certain) == (0, 0)
-    assert cases.ask(MaxMinLCB(domain, doubtful), doubtful) == (0, int(np.argmax(rivals)))
+    assert cases.ask(MaxMinLCB(domain, doubtful), doubtful) == (0, int(np.argmax(stakes)))

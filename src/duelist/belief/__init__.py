@@ -25,7 +25,6 @@ from duelist.belief._family import Member as Member
 from duelist.belief._family import Relation as Relation
 from duelist.belief._family import contextual_effects as contextual_effects
 from duelist.belief._family import effects as effects
-from duelist.belief._family import independent_actions as independent_actions
 from duelist.belief._fit import Fit as Fit
 from duelist.belief._fit import FitStatus as FitStatus
 from duelist.belief._gain import maximum_gain as maximum_gain
@@ -40,5 +39,6 @@ from duelist.belief._points import PointBelief as PointBelief
 from duelist.belief._prequential import PrequentialBelief as PrequentialBelief
 from duelist.belief._ridge import RidgeBelief as RidgeBelief
 from duelist.belief._ridge import ridge_prior as ridge_prior
+from duelist.belief._stake import expected_improvement as expected_improvement
 from duelist.belief._table import TableBelief as TableBelief
 from duelist.belief._table import prior as prior

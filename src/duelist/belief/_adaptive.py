@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -17,26 +17,15 @@ from duelist.belief._base import AbstractUtilityBelief
 from duelist.belief._beta import AbstractBeta, GrowingBeta
 from duelist.belief._bounds import AbstractFittedBelief, FeedbackKind, next_refresh, safe_root
 from duelist.belief._constants import Constants
-from duelist.belief._family import default_family, independent_actions
+from duelist.belief._family import default_family
 from duelist.belief._point_prior import point_prior
 from duelist.belief._prequential import averaged
+from duelist.belief._stake import expected_gain
 from duelist.belief._table import prior
 from duelist.domains import AbstractDomain, Action, FiniteDomain
 from duelist.links import AbstractLink
 
 _TOLERANCE = {jnp.dtype("float64"): 1e-5, jnp.dtype("float32"): 1e-4}
-
-
-class Caution(NamedTuple):
-    """When there is doubt whether nothing is better than the leader.
-
-    Attributes:
-        widths: how many widths away from the estimate of each member a better action is looked for.
-        margin: how many nats a member's evidence may lie below the best for it still to be heard.
-    """
-
-    widths: Float[Array, " k"]
-    margin: Float[Array, ""]
 
 
 class AdaptiveBelief(AbstractUtilityBelief):
@@ -54,13 +43,13 @@ class AdaptiveBelief(AbstractUtilityBelief):
         members: beliefs with a leading axis [k] on all arrays.
         evidence: log of the probability of the answers under each member.
         beta_rule: the rule for beta_t.
-        caution: how far `optimism` looks.
+        caution: how much an expected gain must exceed its cost, see `stake`.
     """
 
     members: AbstractFittedBelief
     evidence: Float[Array, " k"]
     beta_rule: AbstractBeta
-    caution: Caution
+    caution: Float[Array, ""]
     next_refresh: Int[Array, ""]
 
     # ---- learning ----------------------------------------------------------------------------
@@ -110,17 +99,27 @@ class AdaptiveBelief(AbstractUtilityBelief):
 
     @property
     def doubts(self) -> bool:
-        """True: `optimism` looks further than `ucb`."""
+        """True: the bounds are calibrated on the whole, which does not keep out every error."""
         return True
 
-    def optimism(self, x: Action, x2: Action) -> Float[Array, "..."]:
-        """The most that f(x) - f(x2) may be to any member within the margin, see `Caution`."""
-        heard = self.evidence >= jnp.max(self.evidence) - self.caution.margin
-        widths = self._deviations(x, x2) * self._narrowing(x, x2)[None]
-        column = (-1,) + (1,) * (widths.ndim - 1)
-        reach = self.caution.widths.reshape(column) * widths
-        highest = self._each(lambda m: m.difference(x, x2)) + reach
-        return jnp.max(jnp.where(heard.reshape(column), highest, -jnp.inf), axis=0)
+    def stake(self, x: Action, leader: Action) -> Float[Array, "..."]:
+        """t L E[gain] - caution (s(|h|) - 1/2)/2 for actions that the bounds rule out, else 0.
+
+        The gain of one answer is `expected_gain` of x over the leader, the members' mean; it would
+        be made at every step, and with the horizon unknown as many are expected as were taken. The
+        cost is the regret of the duel, if the leader is the best.
+        """
+
+        def gain(member: AbstractFittedBelief) -> Float[Array, "..."]:
+            return expected_gain(
+                self.link, member.difference(x, leader), member.deviation(x, leader)
+            )
+
+        h = self.difference(x, leader)
+        steps = self.count.astype(h.dtype)
+        cost = (self.link.probability(jnp.abs(h)) - 0.5) / 2
+        worth = steps * self.constants.lipschitz * self._mixed(self._each(gain))
+        return jnp.where(self.ucb(x, leader) < 0, worth - self.caution * cost, 0)
 
     def _narrowing(self, x: Action, x2: Action) -> Float[Array, "..."]:
         """1/sqrt(r + (1 - r) rho(h)), see `steepness`; 1 for direct feedback.
@@ -315,8 +314,7 @@ def adaptive_prior(
     kernels: Sequence[tinygp.kernels.Kernel] | None = None,
     link: AbstractLink | None = None,
     beta: AbstractBeta | None = None,
-    doubt: Any = 0.9,
-    margin: Any = 1.0,
+    caution: Any = 1.0,
     tolerance: Any = None,
 ) -> AdaptiveBelief:
     """The belief before any answer, with hyper-parameters that set themselves.
@@ -328,11 +326,9 @@ def adaptive_prior(
             their variance is that of the utility, for lambda is 1. By default `effects(domain)`, or
             `contextual_effects(domain)` if features of a context are among those of the actions.
         link: s, logistic by default.
-        beta: the rule for beta_t, `GrowingBeta(0.5)` by default.
-        doubt: c where a rival of the leader is looked for c sqrt(2 log N) widths away before the
-            leader is left without one, with N of `independent_actions`: the largest of N
-            independent standard normal variables is about that.
-        margin: how many nats of evidence below the best rule a kernel out of that.
+        beta: the rule for beta_t, `GrowingBeta(0.65)` by default.
+        caution: how many times its cost an expected gain must be for MaxMinLCB to ask about an
+            action that the bounds rule out, see `AdaptiveBelief.stake`.
         tolerance: the error of f to fit to (default: 1e-5 in float64, 1e-4 in float32).
 
     Raises:
@@ -341,7 +337,7 @@ def adaptive_prior(
     """
     check_instance("domain", domain, AbstractDomain)
     check_choice("feedback", feedback, ("duels", "ratings"))
-    beta = GrowingBeta(0.5) if beta is None else beta
+    beta = GrowingBeta(0.65) if beta is None else beta
     kernels = default_family(domain) if kernels is None else kernels
     if not kernels:
         raise ValueError("kernels: expected at least one, got none")
@@ -361,9 +357,5 @@ def adaptive_prior(
     ]
     stacked = jax.tree.map(lambda *xs: jnp.stack(xs) if eqx.is_array(xs[0]) else xs[0], *members)
     evidence = jnp.zeros(len(members), dtype)
-    numbers = jnp.stack([independent_actions(kernel, domain) for kernel in kernels])
-    caution = Caution(
-        as_nonnegative("doubt", doubt, dtype) * jnp.sqrt(2 * jnp.log(numbers)),
-        as_nonnegative("margin", margin, dtype),
-    )
+    caution = as_nonnegative("caution", caution, dtype)
     return AdaptiveBelief(stacked, evidence, beta, caution, next_refresh(jnp.zeros((), jnp.int32)))

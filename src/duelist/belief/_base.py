@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from duelist.domains import Action
@@ -99,12 +100,12 @@ class AbstractUtilityBelief(AbstractBelief):
 
     @property
     def doubts(self) -> bool:
-        """Whether `optimism` looks further than `ucb`."""
+        """Whether the bounds may be wrong; `stake` then says where it pays to look again."""
         return False
 
-    def optimism(self, x: Action, x2: Action) -> Float[Array, "..."]:
-        """The most that f(x) - f(x2) may be, by wider bounds than `ucb` if it `doubts` them."""
-        return self.ucb(x, x2)
+    def stake(self, x: Action, leader: Action) -> Float[Array, "..."]:
+        """What asking (leader, x) is worth in case `ucb` is wrong; 0 where it leaves x open."""
+        return jnp.zeros_like(self.ucb(x, leader))
 
     @abc.abstractmethod
     def information(self, x: Action, x2: Action = None) -> Float[Array, "..."]:

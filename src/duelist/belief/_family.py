@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from duelist._checks import as_fraction, as_positive, check_instance
 from duelist.domains import AbstractContextual, AbstractDomain
-from duelist.kernels import PerContext, gram
+from duelist.kernels import PerContext
 
 
 class Effects(tinygp.kernels.Kernel):
@@ -134,25 +134,3 @@ def _effects(span: Float[Array, " d"], members: Sequence[Member]) -> list[Effect
         )
         for member in members
     ]
-
-
-def independent_actions(kernel: tinygp.kernels.Kernel, domain: AbstractDomain) -> Float[Array, ""]:
-    """N, as how many independent actions those of the domain are, at least one.
-
-    exp(-sum p log p) with p the shares of the eigenvalues of the Gram matrix, centred because a
-    constant is no difference: n - 1 for n actions that have nothing in common, one if they differ
-    in a single respect. Of large domains at most `_PROBES` actions are looked at, and of those with
-    contexts the actions of one.
-    """
-    probes = domain.rivals()
-    probes = probes[:: -(-probes.shape[0] // _PROBES)]
-    matrix = gram(kernel, probes)
-    centred = matrix - jnp.mean(matrix, axis=0, keepdims=True)
-    centred = centred - jnp.mean(centred, axis=1, keepdims=True)
-    values = jnp.maximum(jnp.linalg.eigvalsh(centred), 0)
-    total = jnp.sum(values)
-    shares = values / jnp.where(total > 0, total, 1)
-    return jnp.exp(-jnp.sum(jnp.where(shares > 0, shares * jnp.log(shares), 0)))
-
-
-_PROBES = 512

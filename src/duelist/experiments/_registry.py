@@ -143,8 +143,7 @@ def _adaptive_belief(
         kernels=effects(domain, members),
         link=_LINKS[settings.link](),
         beta=GrowingBeta(settings.beta),
-        doubt=settings.doubt,
-        margin=settings.margin,
+        caution=settings.caution,
         tolerance=settings.tolerance,
     )
 

@@ -114,18 +114,16 @@ class AdaptiveBelief(Strict):
         link: s.
         kernels: what to decide among; by default those of the library.
         beta: c of beta_t = L c sqrt(log(2 + t)).
-        doubt: c of the c sqrt(2 log N) widths that a rival is looked for away before the leader is
-            left without one.
-        margin: how many nats of evidence below the best rule a kernel out of that.
+        caution: how many times its cost an expected gain must be to ask about an action that the
+            bounds rule out.
         tolerance: the error of f to fit to; by default as fine as the precision allows.
     """
 
     belief: Literal["adaptive"] = "adaptive"
     link: Literal["logistic", "probit"] = "logistic"
     kernels: Annotated[tuple[Effects, ...], Field(min_length=1, strict=False)] | None = None
-    beta: NonNegative = 0.5
-    doubt: NonNegative = 0.9
-    margin: NonNegative = 1.0
+    beta: NonNegative = 0.65
+    caution: NonNegative = 1.0
     tolerance: Positive | None = None
 
 

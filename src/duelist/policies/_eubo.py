@@ -2,11 +2,9 @@
 
 import math
 
-import jax.numpy as jnp
-from jax.scipy.stats import norm
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from duelist.belief import AbstractUtilityBelief
+from duelist.belief import AbstractUtilityBelief, expected_improvement
 from duelist.domains import AbstractDomain, Action, BoundedPairScore
 from duelist.policies._base import AbstractBeliefPolicy, Query, guided
 
@@ -34,13 +32,3 @@ class EUBO(AbstractBeliefPolicy):
         # E max(f, f') <= max(m, m') + s / sqrt(2 pi), with equality where m = m'.
         score = BoundedPairScore(expected_best, state.utility, spread)
         return guided(self.domain, state).argmax_pair(score, key)
-
-
-def expected_improvement(
-    mean: Float[Array, "..."], deviation: Float[Array, "..."]
-) -> Float[Array, "..."]:
-    """E[max(h, 0)] for h normal: mean Phi(z) + deviation phi(z), z = mean / deviation."""
-    known = deviation <= 0
-    scale = jnp.where(known, 1, deviation)
-    z = mean / scale
-    return jnp.where(known, jnp.maximum(mean, 0), mean * norm.cdf(z) + scale * norm.pdf(z))

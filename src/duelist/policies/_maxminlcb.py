@@ -19,9 +19,10 @@ class MaxMinLCB(AbstractBeliefPolicy):
 
     x_t = argmax_x LCB(x, x'(x)) with x'(x) = argmin_x' LCB(x, x'), and x'_t = x'(x_t).
 
-    A duel of the leader with itself costs nothing if it is the best action and teaches nothing if
-    it is not. A belief with doubts is therefore asked once more for a rival (docs/defaults.md);
-    those of the paper have none.
+    Neither the leader against itself nor two actions that are nearly as good ever teach anything
+    about an action that the bounds rule out. A belief with doubts is therefore asked for a rival
+    among those, which takes the follower's place where there is more to gain than to lose
+    (`AdaptiveBelief.stake`, docs/defaults.md); the beliefs of the paper have none.
 
     Args:
         domain: where the actions live.
@@ -45,8 +46,8 @@ class MaxMinLCB(AbstractBeliefPolicy):
         if not state.doubts:
             return leader, follower
         rival_key = jr.fold_in(key, 1)
-        rival = domain.argmax(lambda x: state.optimism(x, leader), rival_key, within)
-        return leader, jnp.where(jnp.all(leader == follower), rival, follower)
+        rival = domain.argmax(lambda x: state.stake(x, leader), rival_key, within)
+        return leader, jnp.where(state.stake(rival, leader) > 0, rival, follower)
 
 
 class MaxMinUCB(AbstractBeliefPolicy):
