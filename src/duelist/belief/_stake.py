@@ -26,8 +26,8 @@ def resolved_share(
 
     v/(1 + v) with v = deviation^2 E[I(h)], I the Fisher information of an answer. Its mean over the
     posterior is taken as I(h/c)/c with c^2 = 1 + 2 pi s'(0)^2 deviation^2, which is that of a bell
-    curve as high and as wide as s' (MacKay 1992): the share is within 6 % for the logistic link, 30 %
-    for the probit link, as far as four units from an even duel.
+    curve as high and as wide as s' (MacKay 1992). Up to four units from an even duel the share is
+    within 6 % for the logistic link, and within 30 % for the probit link.
     """
     peak = link.slope(jnp.zeros_like(h))
     c = jnp.sqrt(1 + 2 * math.pi * (peak * deviation) ** 2)
