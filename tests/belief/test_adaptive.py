@@ -22,7 +22,7 @@ from duelist.belief import (
     steepness,
 )
 from duelist.belief import _adaptive as module
-from duelist.domains import ALL, FiniteDomain
+from duelist.domains import ALL, Box, FiniteDomain
 from duelist.links import Logistic, Probit
 
 N = 6
@@ -117,6 +117,8 @@ def test_effects_are_main_effects_and_the_rest(double, features):
     x = np.random.default_rng(features).uniform(-3, 9, size=(7, features))
     kernel = effects(FiniteDomain(jnp.asarray(x)), [MEMBERS[0]])[0]
     np.testing.assert_allclose(kernel(x, x), dense(MEMBERS[0], x), rtol=1e-12)
+    table = kernel.broadcast(jnp.asarray(x)[:, None], jnp.asarray(x)[None])
+    np.testing.assert_allclose(table, dense(MEMBERS[0], x), rtol=1e-12)
 
 
 def test_units_and_constant_features_make_no_difference(double):
@@ -313,6 +315,24 @@ def test_single_precision_agrees(long):
     single = told(LONG, dtype=np.float32)
     assert single.evidence.dtype == jnp.float32
     np.testing.assert_allclose(single.lcb(ALL, ALL), long.lcb(ALL, ALL), atol=2e-3)
+
+
+def test_on_a_box_it_is_what_it_is_on_a_table_of_the_same_points(long, unchecked):
+    """The beliefs on points mix term by term, and compute kernel values anew."""
+    with jax.enable_x64(True):
+        box, x = Box([0.0, 0.0], [1.0, 1.0]), jnp.asarray(points())
+        belief = adaptive_prior(box, kernels=effects(domain_of(), MEMBERS))
+        for first, second, answer in LONG:
+            belief = belief.tell((x[first], x[second]), answer)
+        first, second = x[:, None], x[None]
+        for name in ("difference", "lcb", "ucb", "width", "deviation", "preference", "information"):
+            one, other = getattr(belief, name)(first, second), getattr(long, name)(ALL, ALL)
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-5, err_msg=name)
+        # How far `optimism` looks depends on the domain.
+        belief = eqx.tree_at(lambda b: b.caution, belief, long.caution)
+        one, other = belief.optimism(x, x[:1]), long.optimism(ALL, 0)
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(belief.weights, long.weights, rtol=0, atol=1e-5)
 
 
 def test_nothing_is_traced_again_as_answers_arrive(double, monkeypatch):

@@ -21,7 +21,7 @@ from duelist.belief._family import default_family
 from duelist.belief._point_prior import point_prior
 from duelist.belief._prequential import averaged
 from duelist.belief._stake import expected_gain
-from duelist.belief._table import prior
+from duelist.belief._table import TableBelief, prior
 from duelist.domains import AbstractDomain, Action, FiniteDomain
 from duelist.links import AbstractLink
 
@@ -222,7 +222,11 @@ class AdaptiveBelief(AbstractUtilityBelief):
         return eqx.filter_vmap(function)(self.members)
 
     def _mixed(self, values: Float[Array, "k ..."]) -> Float[Array, "..."]:
-        return jnp.tensordot(self.weights, values, axes=1)
+        if isinstance(self.members, TableBelief):
+            return jnp.tensordot(self.weights, values, axes=1)
+        # Term by term: the reduction would be fused with what it sums, in slow loops.
+        terms = [self.weights[k] * values[k] for k in range(values.shape[0])]
+        return sum(terms[1:], terms[0])
 
     def _deviations(self, x: Action, x2: Action) -> Float[Array, "k ..."]:
         return self._each(lambda m: m.deviation(x, x2))

@@ -1,5 +1,6 @@
 """Kernel values and inner products over the leading axes of actions, by matrix products."""
 
+import abc
 import string
 
 import jax
@@ -41,10 +42,20 @@ def same(a: Float[Array, "... d"], b: Float[Array, "... d"]) -> Array:
     return jnp.all(a == b, axis=-1)
 
 
+class BroadcastingKernel(tinygp.kernels.Kernel):
+    """A kernel that computes many values at once faster than one by one."""
+
+    @abc.abstractmethod
+    def broadcast(self, a: Float[Array, "... d"], b: Float[Array, "... d"]) -> Float[Array, "..."]:
+        """k(a, b) where leading axes broadcast; the same as `evaluate` up to rounding."""
+
+
 def between(
     kernel: tinygp.kernels.Kernel, a: Float[Array, "... d"], b: Float[Array, "... d"]
 ) -> Float[Array, "..."]:
     """k(a, b) with broadcasting."""
+    if isinstance(kernel, BroadcastingKernel):
+        return kernel.broadcast(a, b)
     return jnp.vectorize(kernel.evaluate, signature="(d),(d)->()")(a, b)
 
 
@@ -52,7 +63,11 @@ def against(
     kernel: tinygp.kernels.Kernel, a: Float[Array, "... d"], points: Float[Array, "c d"]
 ) -> Float[Array, "... c"]:
     """k(a, p) for every row p of `points`, on a last axis of its own."""
-    values = kernel(jnp.reshape(a, (-1, a.shape[-1])), points)
+    rows = jnp.reshape(a, (-1, a.shape[-1]))
+    if isinstance(kernel, BroadcastingKernel):
+        values = kernel.broadcast(rows[:, None, :], points[None, :, :])
+    else:
+        values = kernel(rows, points)
     return jnp.reshape(values, (*a.shape[:-1], points.shape[0]))
 
 
