@@ -1,10 +1,11 @@
 """The Stackelberg game max_x min_x' score(x, x') on a continuous domain.
 
-Leaders are raised against a list of rivals, the followers found so far. For any such list the
-minimum over it bounds the leader's value from above, so the list grows by the best responses to
-the leaders, found by descent, until no time is left. The gradient of the leader's value is that of
-the score at the best response (Danskin 1967); where several rivals are nearly as good, their
-gradients are mixed (a soft minimum), for else the leader would zigzag along the kink between them.
+The best responses to some leaders are found by descent, and the better half of the leaders climbs
+against all of them. For any list of rivals the minimum over it bounds a leader's value from above,
+so the list grows by the responses to where the leaders came, for some rounds. The gradient of the
+leader's value is that of the score at the best response (Danskin 1967); where several rivals are
+nearly as good, their gradients are mixed (a soft minimum), for else the leader would zigzag along
+the kink between them.
 """
 
 from collections.abc import Callable
@@ -29,7 +30,7 @@ Polish: TypeAlias = Callable[
 """Local maximisation from every start."""
 
 _RIVALS = 32
-_ROUNDS = 4
+_ROUNDS = 3
 _SOFTNESS = 0.03
 _HARDENING = 0.3
 _REPLIES = 4
@@ -75,25 +76,30 @@ def solve(game: Game, pool: Float[Array, "n d"], key: PRNGKeyArray) -> Played:
     start_key, rival_key, reply_key = jr.split(key, 3)
     leaders = pool[spaced(floor, pool, game.starts, start_key, game.tolerance)]
     strong = pool[jnp.argmin(table[top(floor, _RIVALS, rival_key, game.tolerance)], axis=1)]
-    rivals = jnp.concatenate([strong, *[leaders] * _ROUNDS])
+    first = _answered(game, leaders, jnp.concatenate([pool, strong]), reply_key)
+    best = _better_half(first)
+    rivals = jnp.concatenate([strong, first.followers, *[best.followers] * _ROUNDS])
     scale = _spread(table, allowed)
 
-    def play(
-        carry: tuple[Array, Array, Played], number: Array
-    ) -> tuple[tuple[Array, Array, Played], None]:
-        leaders, rivals, best = carry
+    def play(carry: tuple[Array, Played], number: Array) -> tuple[tuple[Array, Played], None]:
+        rivals, best = carry
+        softness = scale * _SOFTNESS * _HARDENING ** number.astype(scale.dtype)
+        leaders = _raised(game, best.leaders, rivals, softness)
         key = jr.fold_in(reply_key, number)
         now = _answered(game, leaders, jnp.concatenate([pool, rivals]), key)
         better = now.values > best.values
         best = Played(*(_where(better, a, b) for a, b in zip(now, best, strict=True)))
-        place = _RIVALS + number * game.starts
+        place = _RIVALS + game.starts + number * leaders.shape[0]
         rivals = jax.lax.dynamic_update_slice_in_dim(rivals, now.followers, place, axis=0)
-        softness = scale * _SOFTNESS * _HARDENING ** number.astype(scale.dtype)
-        return (_raised(game, best.leaders, rivals, softness), rivals, best), None
+        return (rivals, best), None
 
-    nothing = Played(leaders, leaders, jnp.full(game.starts, -jnp.inf, pool.dtype))
-    rounds = jnp.arange(_ROUNDS)
-    return jax.lax.scan(play, (leaders, rivals, nothing), rounds)[0][2]
+    return jax.lax.scan(play, (rivals, best), jnp.arange(_ROUNDS))[0][1]
+
+
+def _better_half(played: Played) -> Played:
+    """The better half of the leaders: a climb costs as much as a response."""
+    kept = jnp.argsort(-played.values)[: -(-played.values.shape[0] // 2)]
+    return Played(*(part[kept] for part in played))
 
 
 def _where(better: Bool[Array, " n"], new: Array, old: Array) -> Array:
