@@ -2,17 +2,20 @@
 
     python benchmarks/box_regret.py                      # 20 seeds, 200 duels
     python benchmarks/box_regret.py --seeds 3 --horizon 60 --problems branin
+    python benchmarks/box_regret.py --belief fixed       # without adaptation
 
-All have the same belief: an RBF kernel of length scale 0.2 on the unit cube, a prior standard
-deviation of 2, bounds two Laplace deviations away in utility. Cumulative dueling regret is in units
-of probability, simple regret in units of utility (the range of every function is 6). Seconds are
-processor time of whole steps.
+All have the same belief, the library's default. With `--belief fixed` it is an RBF kernel of
+length scale 0.2 on the unit cube, a prior standard deviation of 2, bounds two Laplace deviations
+away in utility. Cumulative dueling regret is in units of probability, simple regret in units of
+utility (the range of every function is 6). Seconds are processor time of whole steps.
 """
 
 import argparse
 import os
 import platform
 import time
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import numpy as np
@@ -20,7 +23,8 @@ import tinygp
 from _boxes import PROBLEMS, Run, environment, header, row
 
 from duelist import policies
-from duelist.belief import FixedBeta, point_prior
+from duelist.belief import FixedBeta, PointBelief, adaptive_prior, point_prior
+from duelist.domains import AbstractDomain
 from duelist.simulation import simulate
 
 POLICIES = ("MaxMinLCB", "EUBO", "DoubleThompson", "RandomDuel")
@@ -28,17 +32,20 @@ LAM = 0.25  # the prior's standard deviation is 1/sqrt(lambda)
 BETA = 1.0  # beta/L = 4 widths, each half a deviation at this lambda
 
 
-def measure(problem: str, name: str, horizon: int, seeds: int) -> Run:
-    """One policy on one problem."""
+def fixed(domain: AbstractDomain) -> PointBelief:
+    """The belief with one kernel."""
+    kernel = tinygp.kernels.ExpSquared(0.2)
+    beta = FixedBeta(BETA)
+    return point_prior(domain, kernel, lam=LAM, width="laplace", space="utility", beta=beta)
+
+
+BELIEFS: dict[str, Callable[[AbstractDomain], Any]] = {"default": adaptive_prior, "fixed": fixed}
+
+
+def measure(problem: str, name: str, horizon: int, seeds: int, kind: str = "default") -> Run:
+    """One policy on one problem with one kind of belief."""
     env = environment(problem)
-    belief = point_prior(
-        env.domain,
-        tinygp.kernels.ExpSquared(0.2),
-        lam=LAM,
-        width="laplace",
-        space="utility",
-        beta=FixedBeta(BETA),
-    )
+    belief = BELIEFS[kind](env.domain)
     policy = getattr(policies, name)(env.domain, belief)
     simulate(policy, env, horizon=horizon, seeds=[10**6])
     begin = time.process_time()
@@ -52,17 +59,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--problems", nargs="+", choices=[*PROBLEMS], default=[*PROBLEMS])
     parser.add_argument("--policies", nargs="+", choices=POLICIES, default=[*POLICIES])
+    parser.add_argument("--belief", choices=BELIEFS, default="default")
     parser.add_argument("--horizon", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=20)
     given = parser.parse_args()
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} CPUs; JAX")
-    print(f"{jax.__version__}; {given.seeds} seeds\n")
+    print(f"{jax.__version__}; {given.seeds} seeds; {given.belief} belief\n")
     print(header(given.horizon))
     for problem in given.problems:
         for name in given.policies:
-            print(
-                row(problem, name, measure(problem, name, given.horizon, given.seeds)), flush=True
-            )
+            run = measure(problem, name, given.horizon, given.seeds, given.belief)
+            print(row(problem, name, run), flush=True)
 
 
 if __name__ == "__main__":

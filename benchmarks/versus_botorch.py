@@ -6,8 +6,8 @@
 BoTorch: PairwiseGP with a logit likelihood where there is one, hyper-parameters fitted after every
 answer by `fit_gpytorch_mll`, and the analytic expected utility of the best option, over pairs, by
 `optimize_acqf`; it recommends the best posterior mean among the points compared. Ours: the policies
-of box_regret.py. Seconds are processor time: an ask of theirs is fit and optimisation, ours
-a whole step.
+of box_regret.py with the library's default belief. Seconds are processor time: an ask of theirs is
+fit and optimisation, ours a whole step.
 """
 
 import argparse
