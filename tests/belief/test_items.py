@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tinygp
 
-from duelist.belief import _items, point_prior
+from duelist.belief import _items, pivoted_features, point_prior
 from duelist.domains import ALL, Catalogue, FiniteDomain
 
 N, ANSWERS = 300, 40
@@ -23,13 +23,15 @@ def points(seed=0):
     return np.random.default_rng(seed).uniform(size=(N, 3)).astype(np.float32)
 
 
-def told(domain, space="probability"):
+def told(domain, kernel=None, truth=None):
     """After answers enough for several slabs of rows and two renewals of the Laplace weights."""
-    belief = point_prior(domain, tinygp.kernels.ExpSquared(0.3), space=space, lam=0.1)
+    kernel = tinygp.kernels.ExpSquared(0.3) if kernel is None else kernel
+    truth = domain.points if truth is None else truth
+    belief = point_prior(domain, kernel, lam=0.1)
     rng = np.random.default_rng(1)
     for _ in range(ANSWERS):
         i, j = rng.integers(0, N, 2)
-        h = np.sin(5 * domain.points[i, 0]) - np.sin(5 * domain.points[j, 0])
+        h = np.sin(5 * truth[i, 0]) - np.sin(5 * truth[j, 0])
         belief = belief.tell((i, j), float(rng.uniform() < 1 / (1 + np.exp(-3 * h))))
     return belief
 
@@ -87,6 +89,34 @@ def test_chooses_as_the_whole_table_does(both, space):
     assert float(found.value) == pytest.approx(values.max(), abs=1e-4)
     assert values[int(found.leader)] == pytest.approx(values.max(), abs=1e-4)
     assert int(found.looked) < N
+
+
+def test_a_linear_kernel_keeps_no_rows_and_predicts_the_same(monkeypatch):
+    monkeypatch.setattr(_items, "SLAB", 32)
+    with jax.enable_x64(True):
+        exact = points().astype(float)
+        domains = FiniteDomain(exact), Catalogue(exact, batch=8)
+        plain, kept = (told(domain, tinygp.kernels.DotProduct()) for domain in domains)
+        assert kept.items.points.shape == (96, 3)
+        assert kept.items.features is kept.domain.points
+        for belief in (kept, plain.on(kept.domain)):
+            pairs = zip(jax.tree.leaves(rows(plain)), jax.tree.leaves(rows(belief)), strict=True)
+            for one, other in pairs:
+                # Variances agree to rounding, deviations to its root.
+                np.testing.assert_allclose(one, other, rtol=0, atol=1e-7)
+
+
+def test_pivoted_features_stand_for_the_kernel(both):
+    """Fitted on features of all its rank the belief is that of the kernel itself."""
+    kernel = tinygp.kernels.ExpSquared(0.3)
+    found = pivoted_features(kernel, points(), rank=250, residual=1e-4)
+    judge = np.asarray(both[0].domain.points)
+    belief = told(Catalogue(found.features), kernel=tinygp.kernels.DotProduct(), truth=judge)
+    assert not hasattr(belief.items, "rows")
+    np.testing.assert_allclose(belief.utility(ALL), both[0].utility(ALL), rtol=0, atol=5e-3)
+    np.testing.assert_allclose(
+        belief.laplace_variance(ALL), both[0].laplace_variance(ALL), rtol=0, atol=5e-3
+    )
 
 
 SHARDED = """

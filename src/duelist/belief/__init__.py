@@ -34,6 +34,8 @@ from duelist.belief._independent import IndependentBelief as IndependentBelief
 from duelist.belief._independent import independent_prior as independent_prior
 from duelist.belief._log_ucb1 import LogUCB1Belief as LogUCB1Belief
 from duelist.belief._log_ucb1 import log_ucb1_prior as log_ucb1_prior
+from duelist.belief._pivoted import PivotedFeatures as PivotedFeatures
+from duelist.belief._pivoted import pivoted_features as pivoted_features
 from duelist.belief._point_prior import point_prior as point_prior
 from duelist.belief._points import PointBelief as PointBelief
 from duelist.belief._prequential import PrequentialBelief as PrequentialBelief

@@ -5,6 +5,8 @@ rows k(p, .) of the points compared are kept in slabs of fixed height, so that a
 one slab and the memory grows with the points.
 """
 
+import abc
+import dataclasses
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -38,15 +40,63 @@ class Step(NamedTuple):
     renewed: Bool[Array, ""]
 
 
-class Items(eqx.Module):
+class AbstractItems(eqx.Module):
     """Everything of length n.
 
     Attributes:
-        rows: k(p, x) for the points p compared (in their order) and all actions x.
         prior: k(x, x).
         utility: f_t(x).
         variance: sigma_t(x)^2 with the worst-case weights.
         laplace: sigma_t(x)^2 with the Laplace weights.
+    """
+
+    prior: eqx.AbstractVar[Float[Array, " n"]]
+    utility: eqx.AbstractVar[Float[Array, " n"]]
+    variance: eqx.AbstractVar[Float[Array, " n"]]
+    laplace: eqx.AbstractVar[Float[Array, " n"]]
+
+    @abc.abstractmethod
+    def reserve(self, places: int) -> "AbstractItems":
+        """With room for at least `places` points; a leading axis of stacked items is kept."""
+
+    @abc.abstractmethod
+    def with_rows(
+        self,
+        kernel: tinygp.kernels.Kernel,
+        features: Float[Array, "n d"],
+        points: Sequence[Float[Array, " d"]],
+        places: Sequence[Int[Array, ""]],
+    ) -> "AbstractItems":
+        """With these points at these places."""
+
+    @abc.abstractmethod
+    def combined(self, vectors: Float[Array, "q c"]) -> Float[Array, "q n"]:
+        """vectors @ k(P, x) for every action x."""
+
+    @abc.abstractmethod
+    def quadratic(self, explained: Float[Array, "c c"]) -> Float[Array, " n"]:
+        """k(x, P) M k(P, x) for every action x."""
+
+    def told(
+        self, step: Step, w: Float[Array, " c"], laplace: Float[Array, "c c"]
+    ) -> "AbstractItems":
+        """After one answer, with the coefficients and the Laplace M that it left; O(n m).
+
+        O(n m^2) when the Laplace weights were renewed, which happens at growing intervals.
+        """
+        return dataclasses.replace(self, **_updated(self, step, w, laplace))
+
+    def products(self, vectors: Float[Array, "*shape 1 c"]) -> Float[Array, "*shape n"]:
+        """vectors @ k(P, x); the axis of length one before the last is that of the actions."""
+        flat = jnp.reshape(vectors, (-1, vectors.shape[-1]))
+        return jnp.reshape(self.combined(flat), (*vectors.shape[:-2], self.prior.shape[0]))
+
+
+class Items(AbstractItems):
+    """With the kernel rows: 4 n m bytes in float32 for m points.
+
+    Attributes:
+        rows: k(p, x) for the points p compared (in their order) and all actions x.
     """
 
     rows: tuple[Float[Array, "slab n"], ...]
@@ -82,25 +132,75 @@ class Items(eqx.Module):
             ]
         return eqx.tree_at(lambda items: items.rows, self, tuple(rows))
 
-    def told(self, step: Step, w: Float[Array, " c"], laplace: Float[Array, "c c"]) -> "Items":
-        """After one answer, with the coefficients and the Laplace M that it left; O(n m).
+    def combined(self, vectors: Float[Array, "q c"]) -> Float[Array, "q n"]:
+        """Slab by slab."""
+        return _products(self.rows, vectors)
 
-        O(n m^2) when the Laplace weights were renewed, which happens at growing intervals.
-        """
-        utility, variance, of_laplace = _updated(self, step, w, laplace)
-        return Items(self.rows, self.prior, utility, variance, of_laplace)
-
-    def products(self, vectors: Float[Array, "*shape 1 c"]) -> Float[Array, "*shape n"]:
-        """vectors @ rows; the axis of length one before the last is that of the actions."""
-        flat = jnp.reshape(vectors, (-1, vectors.shape[-1]))
-        total = _products(self.rows, flat)
-        return jnp.reshape(total, (*vectors.shape[:-2], self.prior.shape[0]))
+    def quadratic(self, explained: Float[Array, "c c"]) -> Float[Array, " n"]:
+        """In blocks of actions."""
+        return _quadratic(self.rows, explained)
 
 
-def prior_items(kernel: tinygp.kernels.Kernel, features: Float[Array, "n d"]) -> Items:
-    """Before any answer, with room for a first slab of rows."""
+class LinearItems(AbstractItems):
+    """For the kernel x'x': its rows are products of features, so none is kept.
+
+    Attributes:
+        features: those of all actions, the array that the catalogue has.
+        points: features of the points compared, in their places.
+    """
+
+    features: Float[Array, "n r"]
+    points: Float[Array, "c r"]
+    prior: Float[Array, " n"]
+    utility: Float[Array, " n"]
+    variance: Float[Array, " n"]
+    laplace: Float[Array, " n"]
+
+    def reserve(self, places: int) -> "LinearItems":
+        """With zeros for points to come, as many as a slab of rows holds at a time."""
+        more = -(-places // SLAB) * SLAB - self.points.shape[-2]
+        if more <= 0:
+            return self
+        padding = [(0, 0)] * (self.points.ndim - 2) + [(0, more), (0, 0)]
+        return dataclasses.replace(self, points=jnp.pad(self.points, padding))
+
+    def with_rows(
+        self,
+        kernel: tinygp.kernels.Kernel,
+        features: Float[Array, "n r"],
+        points: Sequence[Float[Array, " r"]],
+        places: Sequence[Int[Array, ""]],
+    ) -> "LinearItems":
+        """With these points at these places."""
+        del kernel, features
+        kept = self.points
+        for point, place in zip(points, places, strict=True):
+            kept = kept.at[place].set(point)
+        return dataclasses.replace(self, points=kept)
+
+    def combined(self, vectors: Float[Array, "q c"]) -> Float[Array, "q n"]:
+        """(vectors @ P) @ features', O(n r)."""
+        used = vectors[:, : self.points.shape[0]]
+        few = jnp.matmul(used, self.points[: used.shape[1]], precision=jax.lax.Precision.HIGHEST)
+        return jnp.matmul(few, self.features.T, precision=jax.lax.Precision.HIGHEST)
+
+    def quadratic(self, explained: Float[Array, "c c"]) -> Float[Array, " n"]:
+        """x'(P'MP)x, in blocks of actions; O(n r^2)."""
+        places = min(explained.shape[0], self.points.shape[0])
+        few = self.points[:places]
+        inner = few.T @ explained[:places, :places] @ few
+        return jax.lax.map(lambda x: x @ inner @ x, self.features, batch_size=_BLOCK)
+
+
+def prior_items(kernel: tinygp.kernels.Kernel, features: Float[Array, "n d"]) -> AbstractItems:
+    """Before any answer, with room for a first slab of rows; without rows if k(x, x') = x'x'."""
     prior = own(kernel, features)
-    return Items((), prior, jnp.zeros_like(prior), prior, prior).reserve(1)
+    vectors = {"prior": prior, "variance": prior, "laplace": prior}
+    vectors["utility"] = jnp.zeros_like(prior)
+    if isinstance(kernel, tinygp.kernels.DotProduct):
+        points = jnp.zeros((0, features.shape[1]), prior.dtype)
+        return LinearItems(features=features, points=points, **vectors).reserve(1)
+    return Items(rows=(), **vectors).reserve(1)
 
 
 def items_of(
@@ -111,16 +211,30 @@ def items_of(
     w: Float[Array, " c"],
     worst: Float[Array, "c c"],
     laplace: Float[Array, "c c"],
-) -> Items:
+) -> AbstractItems:
     """From scratch for the m points in use and the posterior on them; O(n m^2)."""
     items = prior_items(kernel, features)
-    slabs = [points[k : k + SLAB] for k in range(0, points.shape[0], SLAB)]
-    if not slabs:
+    if points.shape[0] == 0:
         return items
+    items = _filled(items, kernel, features, points)
+    (utility,) = items.combined(w[None, :])
+    variance, curved = (items.prior - items.quadratic(each) for each in (worst, laplace))
+    return dataclasses.replace(items, utility=utility, variance=variance, laplace=curved)
+
+
+def _filled(
+    items: AbstractItems,
+    kernel: tinygp.kernels.Kernel,
+    features: Float[Array, "n d"],
+    points: Float[Array, "m d"],
+) -> AbstractItems:
+    """With all the points there are."""
+    if isinstance(items, LinearItems):
+        room = items.reserve(points.shape[0])
+        return dataclasses.replace(room, points=room.points.at[: points.shape[0]].set(points))
+    slabs = [points[k : k + SLAB] for k in range(0, points.shape[0], SLAB)]
     rows = tuple(_slab(kernel, slab, features) for slab in slabs)
-    (utility,) = _products(rows, w[None, :])
-    variance, curved = (items.prior - _quadratic(rows, each) for each in (worst, laplace))
-    return Items(rows, items.prior, utility, variance, curved)
+    return eqx.tree_at(lambda kept: kept.rows, items, rows)
 
 
 @eqx.filter_jit
@@ -147,16 +261,17 @@ def _with_row(
 
 @eqx.filter_jit
 def _updated(
-    items: Items, step: Step, w: Float[Array, " c"], laplace: Float[Array, "c c"]
-) -> tuple[Float[Array, " n"], Float[Array, " n"], Float[Array, " n"]]:
+    items: AbstractItems, step: Step, w: Float[Array, " c"], laplace: Float[Array, "c c"]
+) -> dict[str, Float[Array, " n"]]:
     """Utility and both variances."""
-    worst, curved, utility = _products(items.rows, jnp.stack([step.worst, step.laplace, w]))
+    worst, curved, utility = items.combined(jnp.stack([step.worst, step.laplace, w]))
     renewed = jax.lax.cond(
         step.renewed,
-        lambda: items.prior - _quadratic(items.rows, laplace),
+        lambda: items.prior - items.quadratic(laplace),
         lambda: items.laplace - jnp.square(curved),
     )
-    return utility, items.variance - jnp.square(worst), renewed
+    variance = items.variance - jnp.square(worst)
+    return {"utility": utility, "variance": variance, "laplace": renewed}
 
 
 def _products(

@@ -27,7 +27,7 @@ from duelist.belief._constants import (
 from duelist.belief._explained import PointMetric, PointProblem, explained_by, rank_one_more
 from duelist.belief._fit import Fit, fit, objective, renewed
 from duelist.belief._gain import gain_of
-from duelist.belief._items import Items, Step, items_of
+from duelist.belief._items import AbstractItems, Step, items_of
 from duelist.belief._path import Path, path, support_of
 from duelist.belief._places import Places, grown, place, power_of_two, with_point
 from duelist.domains import AbstractDomain, Action, Catalogue
@@ -74,7 +74,7 @@ class PointBelief(AbstractFittedBelief):
     gain: Float[Array, ""]
     count: Int[Array, ""]
     next_refresh: Int[Array, ""]
-    items: Items | None
+    items: AbstractItems | None
     width_rule: WidthRule = eqx.field(static=True)
     space: Space = eqx.field(static=True)
 
@@ -137,7 +137,7 @@ class PointBelief(AbstractFittedBelief):
         before = self.with_room()
         without = dataclasses.replace(before, items=None)
         after, step, places = _told(without, actions, as_answer(answer, self.gram.dtype))
-        return after.with_items(before.items, actions, places, step)
+        return after.with_items(before, actions, places, step)
 
     def expecting(self, query: tuple[Action, ...]) -> "PointBelief":
         """Both M updated by rank one, the answer counted as s(h_t); O(c^2).
@@ -147,22 +147,23 @@ class PointBelief(AbstractFittedBelief):
         actions = self.as_query(query)
         before = self.with_room()
         after, step, places = _expecting(dataclasses.replace(before, items=None), actions)
-        return after.with_items(before.items, actions, places, step)
+        return after.with_items(before, actions, places, step)
 
     def with_items(
         self,
-        items: Items | None,
+        before: "PointBelief",
         actions: tuple[Action, ...],
         places: tuple[Int[Array, ""], ...],
         step: Step,
     ) -> "PointBelief":
         """This belief with the `items` of the one before, moved on by `step`."""
-        if items is None:
+        if before.items is None:
             return self
         features = [self.domain.features(x) for x in actions]
-        rows = items.with_rows(self.kernel, self.domain.probes(), features, places)
-        told = rows.told(step, self.fit.w, self.metric.explained)
-        return dataclasses.replace(self, items=told)
+        rows = before.items.with_rows(self.kernel, before.domain.probes(), features, places)
+        items = rows.told(step, self.fit.w, self.metric.explained)
+        # A compiled function returns copies; that of a large domain need not live on.
+        return dataclasses.replace(self, items=items, domain=before.domain)
 
     def as_query(self, query: tuple[Action, ...]) -> tuple[Action, ...]:
         """`query` as actions of the domain, as many as an answer is about."""
