@@ -1,9 +1,5 @@
 """What holds for every policy, whatever it chooses by: dueling and direct feedback."""
 
-from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -12,74 +8,16 @@ import numpy as np
 import pytest
 import scipy.stats
 from tests.policies import cases
+from tests.policies.every import CASES, CHANCE, DUELS
 
 from duelist import policies as library
-from duelist.belief import (
-    TableBelief,
-    independent_prior,
-    log_ucb1_prior,
-    point_prior,
-    prior,
-    ridge_prior,
-)
-from duelist.domains import Catalogue, FiniteDomain
+from duelist.belief import TableBelief
+from duelist.domains import FiniteDomain
 from duelist.environments import TableEnvironment
 
 N = 5
 DRAWS = 400
-KERNEL = cases.KERNEL
 
-
-class Case(NamedTuple):
-    """A policy to be made on a domain, and how many actions it asks about at a time."""
-
-    make: Callable
-    arity: int
-    make_large: Callable | None = None
-
-
-def duels(kind, **options):
-    def make(kind_of_prior, domain):
-        return kind(domain, kind_of_prior(domain, KERNEL), **options)
-
-    return Case(partial(make, prior), 2, partial(make, point_prior))
-
-
-def ratings(kind, belief):
-    return Case(lambda domain: kind(domain, belief(domain)), 1)
-
-
-def lgp(kind, arity=1):
-    """A policy by direct feedback on the paper's confidence sets."""
-
-    def make(kind_of_prior, domain):
-        return kind(domain, kind_of_prior(domain, KERNEL, "ratings"))
-
-    return Case(partial(make, prior), arity, partial(make, point_prior))
-
-
-CASES = {
-    "Doubler": duels(library.Doubler),
-    "DoubleThompson": duels(library.DoubleThompson),
-    "EUBO": duels(library.EUBO),
-    "IDS": duels(library.IDS),
-    "MaxInP": duels(library.MaxInP),
-    "MaxMinLCB": duels(library.MaxMinLCB),
-    "MaxMinLCB on M_t": duels(library.MaxMinLCB, restrict=True),
-    "MaxMinUCB": duels(library.MaxMinUCB),
-    "MultiSBM": duels(library.MultiSBM),
-    "RUCB": duels(library.RUCB),
-    "RandomDuel": duels(library.RandomDuel),
-    "Sparring": lgp(library.Sparring, 2),
-    "LGP-UCB": lgp(library.UCB),
-    "GP-UCB": ratings(library.UCB, partial(ridge_prior, kernel=KERNEL)),
-    "Ind-UCB": ratings(library.UCB, independent_prior),
-    "Log-UCB1": ratings(library.UCB, log_ucb1_prior),
-    "RandomRating": lgp(library.RandomRating),
-}
-DUELS = [name for name, case in CASES.items() if case.arity == 2]
-CHANCE = {"Doubler", "DoubleThompson", "RUCB", "RandomDuel", "RandomRating"}
-"""These draw more than ties: in the state of the test below they ask several queries."""
 
 every_policy = pytest.mark.parametrize("name", CASES)
 
@@ -164,33 +102,6 @@ def _fresh(policy, keys):
         return jnp.stack(policy.ask(policy.init(init_key), ask_key))
 
     return jax.vmap(draw, out_axes=1)(keys)
-
-
-# ---- a catalogue -----------------------------------------------------------------------------
-
-
-@every_policy
-def test_runs_stay_in_a_catalogue(name, request):
-    """Or a clear error says that the policy or its belief does not work there."""
-    case, domain = CASES[name], Catalogue(cases.domain_of(N).points, batch=2)
-    if case.make_large is None:
-        request.getfixturevalue("unchecked")
-        with pytest.raises(TypeError, match="domain: expected FiniteDomain, got Catalogue"):
-            case.make(domain)
-        return
-    policy = case.make_large(domain)
-    state = policy.init(jr.key(0))
-    if name == "MaxMinLCB on M_t":
-        with pytest.raises(TypeError, match="within: expected None or a mask"):
-            policy.ask(state, jr.key(1))
-        return
-    for t in range(2):
-        query = eqx.filter_jit(policy.ask)(state, jr.key(t))
-        assert len(query) == case.arity
-        state = policy.tell(state, query, 1)
-        for x in (*query, policy.recommend(state, jr.key(t))):
-            assert x.dtype == jnp.int32
-            assert bool(domain.contains(x))
 
 
 # ---- the state -------------------------------------------------------------------------------
