@@ -142,7 +142,8 @@ def test_a_run(monkeypatch):
 @pytest.mark.usefixtures("unchecked")
 def test_asking_does_not_compile_again_while_the_places_last():
     """The incumbents change with every answer, their number does not."""
-    policy = CASES["EUBO"].make_large(small())
+    domain = small()
+    policy = library.EUBO(domain, point_prior(domain, KERNEL, capacity=8))
     traces = []
 
     @eqx.filter_jit
