@@ -328,9 +328,7 @@ def test_on_a_box_it_is_what_it_is_on_a_table_of_the_same_points(long, unchecked
         for name in ("difference", "lcb", "ucb", "width", "deviation", "preference", "information"):
             one, other = getattr(belief, name)(first, second), getattr(long, name)(ALL, ALL)
             np.testing.assert_allclose(one, other, rtol=0, atol=1e-5, err_msg=name)
-        # How far `optimism` looks depends on the domain.
-        belief = eqx.tree_at(lambda b: b.caution, belief, long.caution)
-        one, other = belief.optimism(x, x[:1]), long.optimism(ALL, 0)
+        one, other = belief.stake(x, x[:1]), long.stake(ALL, 0)
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-5)
         np.testing.assert_allclose(belief.weights, long.weights, rtol=0, atol=1e-5)
 

@@ -3,14 +3,13 @@
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import PRNGKeyArray
 
 from duelist._checks import check_instance
 from duelist.belief import AbstractUtilityBelief
-from duelist.domains import AbstractDomain, Action
+from duelist.domains import AbstractDomain
 from duelist.policies._base import AbstractBeliefPolicy, Query, guided
 from duelist.policies._plausible import plausible
 
