@@ -1,19 +1,22 @@
-"""The study behind docs/defaults.md: the default configuration on the paper's seven functions.
+"""The study behind docs/defaults.md: how the default was chosen, and what it does elsewhere.
 
+    python benchmarks/defaults.py choose --seeds 6   # other settings, on other problems
     python benchmarks/defaults.py long --seeds 50    # regret at T = 2000, and runs that are stuck
     python benchmarks/defaults.py short --seeds 20   # 20, 60 and 200 duels, against other rules
     python benchmarks/defaults.py bands --runs 100   # do the bands hold as often as they say?
 
-Prints Markdown. Nothing is set per problem. Seeds 0, 1, ... are those of the evaluation; the
-configuration was chosen on the other functions of `tuning` with seeds from 100.
+Prints Markdown. Nothing is set per problem. `long` and `short` run on the paper's seven functions
+with the seeds 0, 1, ...; `choose` on none of them, with seeds from 100.
 """
 
 import argparse
+import dataclasses
 import platform
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import _tuning
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -21,7 +24,15 @@ import jax.random as jr
 import numpy as np
 import tinygp
 
-from duelist.belief import adaptive_prior
+from duelist.belief import (
+    FAMILY,
+    FixedBeta,
+    GrowingBeta,
+    Member,
+    adaptive_prior,
+    effects,
+    prior,
+)
 from duelist.domains import ALL, FiniteDomain
 from duelist.environments import TableEnvironment, grid_environment, objective
 from duelist.kernels import factor, gram
@@ -75,6 +86,84 @@ def long(seeds: int) -> None:
         )
     mean = np.exp(np.mean(np.log(ratios)))
     print(f"\nGeometric mean of the ratios over the seven released rows: {mean:.3f}")
+
+
+def families() -> dict[str, list[Member]]:
+    """Other families of kernels than the default's."""
+    return {
+        "interaction 0.8": [m._replace(interaction=0.8) for m in FAMILY],
+        "interaction 0.999": [m._replace(interaction=0.999) for m in FAMILY],
+        "variances times 1.6": [m._replace(variance=1.6 * m.variance) for m in FAMILY],
+        "three scales": [Member(scale, 4.0) for scale in (0.07, 0.15, 0.3)],
+        "scale 0.1 alone": [FAMILY[1]],
+        "scale 0.2 alone": [FAMILY[2]],
+    }
+
+
+class PerItem(tinygp.kernels.Kernel):
+    """Another kernel plus a part of its own for every action."""
+
+    kernel: tinygp.kernels.Kernel
+    variance: float
+
+    def evaluate(self, X1: Any, X2: Any) -> Any:
+        """The value for two feature vectors."""
+        return self.kernel.evaluate(X1, X2) + self.variance * jnp.all(X1 == X2).astype(X1.dtype)
+
+
+def with_own_part(domain: FiniteDomain, variance: float) -> Any:
+    """The default with a part of its own for every action, in every kernel."""
+    return adaptive_prior(domain, kernels=[PerItem(k, variance) for k in effects(domain)])
+
+
+def with_unlike_axes(domain: FiniteDomain) -> Any:
+    """The default and, for each axis, a kernel under which the others matter four times less."""
+    more = [
+        dataclasses.replace(kernel, span=jnp.where(jnp.arange(kernel.span.size) == axis, 1, 4.0))
+        for axis in range(domain.points.shape[1])
+        for kernel in effects(domain, [Member(0.15, 4.0, 0.9)])
+    ]
+    return adaptive_prior(domain, kernels=[*effects(domain), *more])
+
+
+def settings() -> dict[str, Callable[[FiniteDomain], Any]]:
+    """The default, and what else was tried: the belief on a domain."""
+    paper = tinygp.kernels.ExpSquared(0.2)
+    return {
+        "default": adaptive_prior,
+        "beta 0.5": lambda d: adaptive_prior(d, beta=GrowingBeta(0.5)),
+        "beta 0.9": lambda d: adaptive_prior(d, beta=GrowingBeta(0.9)),
+        "caution 0.5": lambda d: adaptive_prior(d, caution=0.5),
+        "caution 2": lambda d: adaptive_prior(d, caution=2),
+        "no doubts (caution 1e9)": lambda d: adaptive_prior(d, caution=1e9),
+        **{
+            name: lambda d, m=members: adaptive_prior(d, kernels=effects(d, m))
+            for name, members in families().items()
+        },
+        "own part per item, 0.1": lambda d: with_own_part(d, 0.1),
+        "own part per item, 0.3": lambda d: with_own_part(d, 0.3),
+        "unlike axes (ARD) beside": with_unlike_axes,
+        "the paper's bounds, RBF 0.2, beta 0.5": lambda d: prior(d, paper, beta=FixedBeta(0.5)),
+        "the paper's bounds, RBF 0.2, beta 1": lambda d: prior(d, paper),
+    }
+
+
+def choose(seeds: int) -> None:
+    """Regret of other settings at T = 2000 on the problems of `_tuning`."""
+    judges = dict(_tuning.problems())
+    print("| setting | geometric mean | stuck | " + " | ".join(judges) + " |")
+    print("|---" * (3 + len(judges)) + "|")
+    for name, belief in settings().items():
+        totals, stuck = [], 0
+        for judge in judges.values():
+            policy = MaxMinLCB(judge.domain, belief(judge.domain))
+            trace = simulate(policy, judge, horizon=2000, seeds=range(100, 100 + seeds))
+            steps = np.asarray(trace.regret.dueling)
+            totals.append(steps.sum(axis=1).mean())
+            stuck += int((steps[:, -200:].mean(axis=1) > STUCK).sum())
+        mean = np.exp(np.mean(np.log(totals)))
+        cells = " | ".join(f"{total:.0f}" for total in totals)
+        print(f"| {name} | {mean:.1f} | {stuck} of {seeds * len(judges)} | {cells} |", flush=True)
 
 
 def short(seeds: int) -> None:
@@ -143,7 +232,7 @@ def bands(runs: int) -> None:
 def main() -> None:
     """Run one part in double precision."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("part", choices=["long", "short", "bands"])
+    parser.add_argument("part", choices=["choose", "long", "short", "bands"])
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--runs", type=int, default=100)
     given = parser.parse_args()
@@ -153,7 +242,7 @@ def main() -> None:
         if given.part == "bands":
             bands(given.runs)
         else:
-            {"long": long, "short": short}[given.part](given.seeds)
+            {"choose": choose, "long": long, "short": short}[given.part](given.seeds)
     print(f"\n{time.process_time() - begin:.0f} s of processor time")
 
 

@@ -23,6 +23,16 @@ def pytest_configure() -> None:
     hypothesis.settings.load_profile("ci" if "CI" in os.environ else "local")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def forgotten_programs() -> Iterator[None]:
+    """Forget what a file of tests compiled: XLA maps memory for it, and Linux limits the maps.
+
+    A process with the programs of half the suite reaches the limit (65530) and dies compiling.
+    """
+    yield
+    jax.clear_caches()
+
+
 @pytest.fixture(params=["float32", "float64"])
 def x64(request: pytest.FixtureRequest) -> Iterator[np.dtype]:
     """The dtype to compute in: float32, then float64 with JAX's 64-bit mode switched on.

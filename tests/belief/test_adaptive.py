@@ -22,7 +22,7 @@ from duelist.belief import (
     steepness,
 )
 from duelist.belief import _adaptive as module
-from duelist.domains import ALL, Box, FiniteDomain
+from duelist.domains import ALL, Box, Categorical, FiniteDomain, Real, mixed_domain
 from duelist.links import Logistic, Probit
 
 N = 6
@@ -331,6 +331,25 @@ def test_on_a_box_it_is_what_it_is_on_a_table_of_the_same_points(long, unchecked
         one, other = belief.stake(x, x[:1]), long.stake(ALL, 0)
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-5)
         np.testing.assert_allclose(belief.weights, long.weights, rtol=0, atol=1e-5)
+
+
+def test_categories_are_equal_or_not(double):
+    """The third of three is as unlike the first as the second is; numbers have distances."""
+    domain = mixed_domain({"shape": Categorical(["flat", "round", "long"]), "size": Real(0.0, 8.0)})
+    (kernel,) = effects(domain, [Member(0.5, 2.0, 0.25)])
+
+    def features(shape, size):
+        return domain.features(domain.action_of({"shape": shape, "size": size}))
+
+    here = features("flat", 2.0)
+    for other in ("round", "long"):
+        unlike = features(other, 2.0)
+        expected = 2 * (0.75 * (1 + np.exp(-1)) / 2 + 0.25 * np.exp(-1))
+        assert float(kernel.evaluate(here, unlike)) == pytest.approx(expected, rel=1e-12)
+        assert float(kernel.broadcast(here, unlike)) == pytest.approx(expected, rel=1e-12)
+    far = np.exp(-0.5)  # half of the range is one length scale
+    expected = 2 * (0.75 * (1 + far) / 2 + 0.25 * far)
+    assert float(kernel.evaluate(here, features("flat", 6.0))) == pytest.approx(expected, rel=1e-9)
 
 
 def test_nothing_is_traced_again_as_answers_arrive(double, monkeypatch):

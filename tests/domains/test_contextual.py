@@ -50,6 +50,7 @@ def test_vectors_and_mixed_actions_have_contexts_too():
     given = ContextualDomain(mixed, CONTEXTS)
     expected = [*np.asarray(mixed.features(action)), *CONTEXTS[0]]
     np.testing.assert_array_equal(given.features(action), expected)
+    np.testing.assert_array_equal(given.categorical(), [False, True, False, False, False])
 
 
 @pytest.mark.parametrize(

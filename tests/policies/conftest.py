@@ -12,11 +12,11 @@ from duelist.belief import LogUCB1Belief, RidgeBelief, TableBelief
 from duelist.domains import FiniteDomain
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def compiled_tell() -> Iterator[None]:
     """`tell` of the beliefs under `jit`, so that all policies share one program per shape.
 
-    For this package only: other tests of the process want the errors of a plain `tell`.
+    For these files only: other tests of the process want the errors of a plain `tell`.
     """
     with pytest.MonkeyPatch.context() as patch:
         for kind in (TableBelief, RidgeBelief, LogUCB1Belief):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import tinygp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from duelist._checks import as_fraction, as_positive, check_instance
 from duelist.belief._broadcast import BroadcastingKernel
@@ -22,32 +22,44 @@ class Effects(BroadcastingKernel):
     al. 2012; Duvenaud et al. 2011): with a > 0 it is universal, but a sum of functions of one
     feature is learnt from far fewer answers.
 
+    A category is equal to another or not: unlike ones are sqrt(2) length scales apart.
+
     Attributes:
         span: the range of each feature over the domain, the unit of l.
+        categorical: which features are categories.
         length_scale: l.
         variance: v, k(x, x).
         interaction: a.
     """
 
     span: Float[Array, " d"]
+    categorical: Bool[Array, " d"]
     length_scale: Float[Array, ""]
     variance: Float[Array, ""]
     interaction: Float[Array, ""]
 
     def evaluate(self, X1: Any, X2: Any) -> Array:
         """The value for two feature vectors, a scalar."""
-        squares = ((X1 - X2) / (self.length_scale * self.span)) ** 2 / 2
+        squares = self._squares(X1 - X2, self.span, self.categorical)
         several = max(squares.shape[-1] / 2, 1)
         main, rest = jnp.mean(jnp.exp(-squares)), jnp.exp(-jnp.sum(squares) / several)
         return self.variance * ((1 - self.interaction) * main + self.interaction * rest)
 
     def broadcast(self, a: Float[Array, "... d"], b: Float[Array, "... d"]) -> Float[Array, "..."]:
         """The values, one feature after the other: a short last axis makes for slow loops."""
-        scale, d = self.length_scale * self.span, a.shape[-1]
-        squares = [((a[..., i] - b[..., i]) / scale[i]) ** 2 / 2 for i in range(d)]
+        d = a.shape[-1]
+        squares = [
+            self._squares(a[..., i] - b[..., i], self.span[i], self.categorical[i])
+            for i in range(d)
+        ]
         main = sum(jnp.exp(-square) for square in squares) / d
         rest = jnp.exp(-sum(squares) / max(d / 2, 1))
         return self.variance * ((1 - self.interaction) * main + self.interaction * rest)
+
+    def _squares(self, difference: Array, span: Array, categorical: Array) -> Array:
+        """Half of the squared distance along a feature, in length scales."""
+        squares = (difference / (self.length_scale * span)) ** 2 / 2
+        return jnp.where(categorical, (difference != 0).astype(squares.dtype), squares)
 
 
 class Member(NamedTuple):
@@ -92,7 +104,7 @@ def effects(domain: AbstractDomain, members: Sequence[Member] = FAMILY) -> list[
     Raises:
         ValueError: there is no member, or a setting of one is out of range; the message names it.
     """
-    return _effects(_span(domain), members)
+    return _effects(_span(domain), domain.categorical(), members)
 
 
 def contextual_effects(
@@ -116,8 +128,9 @@ def contextual_effects(
     span = _span(domain)
     both = [(member, relation) for member in members for relation in relations]
     scales = [float(as_positive("stretch", r.stretch)) * m.length_scale for m, r in both]
-    contexts = _effects(span[-size:], [Member(scale, 1.0) for scale in scales])
-    actions = _effects(span[:-size], [member for member, _ in both])
+    kinds = domain.categorical()
+    contexts = _effects(span[-size:], kinds[-size:], [Member(scale, 1.0) for scale in scales])
+    actions = _effects(span[:-size], kinds[:-size], [member for member, _ in both])
     return [
         PerContext(of_actions, alike, as_fraction("share", relation.share, span.dtype), size)
         for of_actions, alike, (_, relation) in zip(actions, contexts, both, strict=True)
@@ -131,12 +144,15 @@ def _span(domain: AbstractDomain) -> Float[Array, " d"]:
     return jnp.where(span > 0, span, 1)
 
 
-def _effects(span: Float[Array, " d"], members: Sequence[Member]) -> list[Effects]:
+def _effects(
+    span: Float[Array, " d"], categorical: Bool[Array, " d"], members: Sequence[Member]
+) -> list[Effects]:
     if not members:
         raise ValueError("members: expected at least one kernel, got none")
     return [
         Effects(
             span,
+            categorical,
             as_positive("length_scale", member.length_scale, span.dtype),
             as_positive("variance", member.variance, span.dtype),
             as_fraction("interaction", member.interaction, span.dtype),

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 ALL = slice(None)
@@ -97,6 +98,10 @@ class AbstractDomain(eqx.Module):
 
         All of a finite domain; corners and centre of a box.
         """
+
+    def categorical(self) -> Bool[Array, " d"]:
+        """Which features are categories: equal or not, however far apart their numbers are."""
+        return jnp.zeros(self.probes().shape[-1], bool)
 
     def rivals(self) -> Float[Array, "q d"]:
         """The probes among which a choice is made; of domains with contexts those of the present.

@@ -127,6 +127,10 @@ class ContextualDomain(AbstractContextual):
         """Those of the action, then those of the context."""
         return _followed_by(self.base.features(action), self.context)
 
+    def categorical(self) -> Bool[Array, " p"]:
+        """Those of the base; contexts are numbers."""
+        return jnp.concatenate([self.base.categorical(), jnp.zeros(self.context_size, bool)])
+
     def rivals(self) -> Float[Array, "q p"]:
         """What the base probes, in this context."""
         return _followed_by(self.base.rivals(), self.context)

@@ -54,6 +54,10 @@ class EnumeratedDomain(AbstractDomain):
         """`value` as a vector that belongs to the domain."""
         return as_mixed_action(self, name, value)
 
+    def categorical(self) -> Bool[Array, " d"]:
+        """Those of the categories and switches."""
+        return self.encoding.category
+
     def features(self, action: Action) -> Float[Array, "*batch d"]:
         """What the kernel compares."""
         return self.encoding.features(action)
