@@ -59,14 +59,15 @@ def problems() -> Iterator[tuple[str, str, TableEnvironment]]:
             yield name, variant, grid_environment(objective(name, variant))
 
 
-def regret(rule: str, judge: TableEnvironment, horizon: int, seeds: int) -> Regret:
-    """Regret of each step, [seeds, horizon], with the library's defaults."""
-    policy = RULES[rule](judge.domain, adaptive_prior(judge.domain))
+def regret(rule: str, judge: TableEnvironment, horizon: int, seeds: int, beta: float) -> Regret:
+    """Regret of each step, [seeds, horizon], with the library's defaults but for beta."""
+    belief = adaptive_prior(judge.domain, beta=GrowingBeta(beta))
+    policy = RULES[rule](judge.domain, belief)
     trace = simulate(policy, judge, horizon=horizon, seeds=seeds)
     return jax.tree.map(np.asarray, trace.regret)
 
 
-def long(seeds: int) -> None:
+def long(seeds: int, beta: float) -> None:
     """Regret at T = 2000 and its distribution over the seeds."""
     print(
         "| function | variant | mean ± s.e. | median | worst | paper's best | ratio | stuck |\n"
@@ -74,7 +75,7 @@ def long(seeds: int) -> None:
     )
     ratios = []
     for name, variant, judge in problems():
-        steps = regret("MaxMinLCB", judge, 2000, seeds).dueling
+        steps = regret("MaxMinLCB", judge, 2000, seeds, beta).dueling
         total, late = steps.sum(axis=1), steps[:, -200:].mean(axis=1)
         ratio = total.mean() / BEST[name]
         ratios += [ratio] if variant == "released" else []
@@ -148,12 +149,14 @@ def settings() -> dict[str, Callable[[FiniteDomain], Any]]:
     }
 
 
-def choose(seeds: int) -> None:
-    """Regret of other settings at T = 2000 on the problems of `_tuning`."""
+def choose(seeds: int, only: list[str] | None = None) -> None:
+    """Regret of other settings (of all or of some) at T = 2000 on the problems of `_tuning`."""
     judges = dict(_tuning.problems())
     print("| setting | geometric mean | stuck | " + " | ".join(judges) + " |")
     print("|---" * (3 + len(judges)) + "|")
     for name, belief in settings().items():
+        if only and name not in only:
+            continue
         totals, stuck = [], 0
         for judge in judges.values():
             policy = MaxMinLCB(judge.domain, belief(judge.domain))
@@ -166,14 +169,14 @@ def choose(seeds: int) -> None:
         print(f"| {name} | {mean:.1f} | {stuck} of {seeds * len(judges)} | {cells} |", flush=True)
 
 
-def short(seeds: int) -> None:
+def short(seeds: int, beta: float) -> None:
     """Cumulative and simple regret early on, with the same belief for every rule."""
     times = (20, 60, 200)
     heads = " | ".join(f"{kind} {t}" for kind in ("cumulative", "simple") for t in times)
     print(f"| function | variant | rule | {heads} |\n" + "|---" * 9 + "|")
     for name, variant, judge in problems():
         for rule in RULES:
-            steps = regret(rule, judge, max(times), seeds)
+            steps = regret(rule, judge, max(times), seeds, beta)
             cumulative = steps.dueling.cumsum(axis=1).mean(axis=0)
             simple = steps.simple.mean(axis=0)
             cells = [f"{cumulative[t - 1]:.1f}" for t in times]
@@ -235,14 +238,18 @@ def main() -> None:
     parser.add_argument("part", choices=["choose", "long", "short", "bands"])
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--beta", type=float, default=0.65, help="c of `GrowingBeta`")
+    parser.add_argument("--only", nargs="+", help="settings to `choose` among, by their names")
     given = parser.parse_args()
     print(f"{platform.machine()}, Python {platform.python_version()}, JAX {jax.__version__}\n")
     begin = time.process_time()
     with jax.enable_x64(True):
         if given.part == "bands":
             bands(given.runs)
+        elif given.part == "choose":
+            choose(given.seeds, given.only)
         else:
-            {"choose": choose, "long": long, "short": short}[given.part](given.seeds)
+            {"long": long, "short": short}[given.part](given.seeds, given.beta)
     print(f"\n{time.process_time() - begin:.0f} s of processor time")
 
 

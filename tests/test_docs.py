@@ -37,3 +37,13 @@ def test_the_tests_of_the_errata_exist(row):
     for path, test in places:
         tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
         assert test in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8"))
+    local = [link for link in links if "://" not in link]
+    assert [link for link in local if not (page.parent / link).exists()] == []
