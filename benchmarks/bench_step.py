@@ -103,6 +103,7 @@ def recompilations(env: TableEnvironment) -> int:
         return original(*args)
 
     simulation.run = counted
+    jax.clear_caches()  # else the programs of the rows above serve, and nothing is traced at all
     try:
         for seeds, horizon, lam in ((1, 100, 1.0), ([7], 100, 1.0), ([3], 77, 1.0), ([3], 65, 0.3)):
             policy = policies.MaxMinLCB(env.domain, prior(env.domain, KERNEL, lam=lam))
