@@ -149,8 +149,8 @@ def settings() -> dict[str, Callable[[FiniteDomain], Any]]:
     }
 
 
-def choose(seeds: int, only: list[str] | None = None) -> None:
-    """Regret of other settings (of all or of some) at T = 2000 on the problems of `_tuning`."""
+def choose(seeds: int, horizon: int, only: list[str] | None) -> None:
+    """Regret of other settings (of all or of some) on the problems of `_tuning`."""
     judges = dict(_tuning.problems())
     print("| setting | geometric mean | stuck | " + " | ".join(judges) + " |")
     print("|---" * (3 + len(judges)) + "|")
@@ -160,7 +160,7 @@ def choose(seeds: int, only: list[str] | None = None) -> None:
         totals, stuck = [], 0
         for judge in judges.values():
             policy = MaxMinLCB(judge.domain, belief(judge.domain))
-            trace = simulate(policy, judge, horizon=2000, seeds=range(100, 100 + seeds))
+            trace = simulate(policy, judge, horizon=horizon, seeds=range(100, 100 + seeds))
             steps = np.asarray(trace.regret.dueling)
             totals.append(steps.sum(axis=1).mean())
             stuck += int((steps[:, -200:].mean(axis=1) > STUCK).sum())
@@ -239,6 +239,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--beta", type=float, default=0.65, help="c of `GrowingBeta`")
+    parser.add_argument("--horizon", type=int, default=2000, help="T of `choose`")
     parser.add_argument("--only", nargs="+", help="settings to `choose` among, by their names")
     given = parser.parse_args()
     print(f"{platform.machine()}, Python {platform.python_version()}, JAX {jax.__version__}\n")
@@ -247,7 +248,7 @@ def main() -> None:
         if given.part == "bands":
             bands(given.runs)
         elif given.part == "choose":
-            choose(given.seeds, given.only)
+            choose(given.seeds, given.horizon, given.only)
         else:
             {"long": long, "short": short}[given.part](given.seeds, given.beta)
     print(f"\n{time.process_time() - begin:.0f} s of processor time")

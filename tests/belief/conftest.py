@@ -3,7 +3,6 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import pytest
 from tests.belief import oracles as _oracles
@@ -54,12 +53,3 @@ def double():
     """Double precision alone, for what does not depend on the precision; the dtype."""
     with jax.enable_x64(True):
         yield np.dtype(np.float64)
-
-
-@pytest.fixture
-def unchecked():
-    """Without the type checker that the tests put around every function, as users run it."""
-    before = jaxtyping.config.jaxtyping_disable
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", before)
